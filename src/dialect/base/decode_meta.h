@@ -20,8 +20,8 @@ inline bool is_read_key(std::string_view key) {
   return find_foreign(MarkPlace::kKey, key) != nullptr || key.starts_with(kBerthPrefix) ||
          key.starts_with("kueue.x-k8s.io/") || key.starts_with("scheduling.x-k8s.io/") ||
          key.starts_with(kOlderPodGroupLabel) || key == kVolcanoQueueName || key == kKaiQueueName ||
-         key == kOlderKaiQueueName || key == kVolcanoGroupName || key == kJobIndex || key == kMirrorPod ||
-         key.starts_with(kProvisioningParameter);
+         key == kOlderKaiQueueName || key == kVolcanoGroupName || key == kVolcanoPreemptable ||
+         key == kJobIndex || key == kMirrorPod || key.starts_with(kProvisioningParameter);
 }
 
 // For a bound pod these name its queue, its devices and its owner. They are few, so no bound hides them: a tenant could push them
@@ -32,7 +32,7 @@ inline bool is_of_charge(std::string_view key) {
       kKueueQueue,       kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
       kGangSize,         kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
       kKueuePodGroup,    kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
-      kVolcanoGroupName, kVolcanoTask};
+      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

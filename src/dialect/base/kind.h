@@ -49,6 +49,7 @@ enum class Kind : std::uint8_t {
   kVolcanoPodGroup,
   kCsiDriver,
   kCsiStorageCapacity,
+  kHyperNode,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -71,6 +72,10 @@ struct KindInfo {
 inline constexpr std::array kKinds{
     KindInfo{
         .kind = Kind::kNode, .word = "Node", .group = "", .resource = "nodes", .vital = true, .binary = true},
+    KindInfo{.kind = Kind::kHyperNode,
+             .word = "HyperNode",
+             .group = kVolcanoTopologyGroup,
+             .resource = "hypernodes"},
     // Before pods: those that mount volumes are taken with what is known of these.
     KindInfo{.kind = Kind::kStorageClass,
              .word = "StorageClass",

@@ -38,9 +38,12 @@ inline constexpr std::string_view kBerthGroup = "berth.dev";
 
 // Volcano and KAI: their queues, and Volcano's PodGroups. The older label of a queue is that of Run:ai's own product.
 inline constexpr std::string_view kVolcanoGroup = "scheduling.volcano.sh";
+inline constexpr std::string_view kVolcanoTopologyGroup = "topology.volcano.sh";
 inline constexpr std::string_view kVolcanoQueueName = "scheduling.volcano.sh/queue-name";
 inline constexpr std::string_view kVolcanoGroupName = "scheduling.k8s.io/group-name";  // annotation
 inline constexpr std::string_view kVolcanoTask = "volcano.sh/task-spec";
+inline constexpr std::string_view kVolcanoPreemptable =
+    "volcano.sh/preemptable";  // of a pod or PodGroup; "false": never a victim
 inline constexpr std::string_view kVolcanoDefaultQueue = "default";
 inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
 inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";

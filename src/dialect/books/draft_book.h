@@ -39,6 +39,7 @@ enum class Turn : std::uint8_t {
   kAny,    // it is of no subgroup
   kLater,  // not yet: the subgroup lacks pods, or the gang has enough of them and starts the others one by one
   kNow,    // without it the gang is not whole
+  kShort,  // it has begun, and lacks pods that are not there; the gang is whole without it
   kNext,   // the gang is whole, and asks for this one more
 };
 
@@ -51,6 +52,7 @@ struct Role {
   std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
   std::map<SelectorBook::Number, std::int64_t> selected;  // how many of its pods each selector selects
   std::string part = {};                                  // of its gang (Membership::part)
+  bool kept = false;                                      // Membership::kept
   Turn turn = Turn::kAny;
 };
 
@@ -74,6 +76,8 @@ struct Settings {
   Restart restart;
   std::optional<DurationMs> expected;
   TopologyRequest topology;  // of the gang as a whole
+  std::vector<char> kept;    // by role: 1: no victim, others of the gang may be; empty: all are alike
+  std::vector<TopologyRequest> nearness;  // by role: of the part that it is of; empty: of none
   std::vector<RoleCount> counts;
   std::int64_t needs = 0;  // pods, without which it is no whole gang
   bool enough = false;     // it goes on with the subgroups that run, whatever the others lack

@@ -34,8 +34,10 @@ const GangObject* GangBook::find(Kind kind, std::string_view key) const {
 
 Membership GangBook::with_part(Membership membership, const Meta& pod) const {
   const GangSystem* system = membership.system;
-  if (system != nullptr)
+  if (system != nullptr) {
     membership.part = system->part_in(find(system->kind, key_of(pod.ns, membership.name)), pod);
+    membership.kept = system->keeps(pod);
+  }
   return membership;
 }
 

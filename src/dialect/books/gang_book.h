@@ -21,7 +21,7 @@ class GangBook {
   bool remove(Kind kind, std::string_view key);
   // nullptr: there is none.
   const GangObject* find(Kind kind, std::string_view key) const;
-  // The membership, with the part that the pod is of.
+  // The membership, with the part that the pod is of, and whether it may be a victim.
   Membership with_part(Membership membership, const Meta& pod) const;
 
  private:

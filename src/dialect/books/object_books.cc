@@ -50,6 +50,27 @@ ObjectBooks::Keys keys_of_workload_class(std::string_view name) {
   return {fmt::format("wpc:{}", name), std::string(kAllClasses)};
 }
 
+// The levels of HyperNodes are a topology.
+ObjectBooks::Keys follow(const HyperBook& hyper_nodes, QueueBook& queues) {
+  TopologyObject topology;
+  topology.meta.name = kHyperTopology;
+  topology.levels = hyper_nodes.levels();
+  if (topology.levels.empty()) {
+    queues.remove(Kind::kTopology, kHyperTopology);
+  } else {
+    queues.upsert(topology);
+  }
+  return {std::string(kOnHyperNodes)};
+}
+
+// Work that waits for the object says what it is that it waits for.
+ObjectBooks::Keys keys_of_named(Kind kind, const std::string& key) {
+  if (gang_system(kind) != nullptr) return {gang_key(kind, key)};
+  if (owner_kind(kind) == nullptr) return {};
+  const auto slash = key.find('/');
+  return {owner_key(kind, std::string_view(key).substr(0, slash), key.substr(slash + 1))};
+}
+
 ObjectBooks::Keys keys_of_claims(ObjectBooks::Keys claims, Kind kind) {
   if (kind == Kind::kStorageClass || kind == Kind::kCsiDriver || kind == Kind::kCsiStorageCapacity)
     claims.emplace_back(kMadeClaims);
@@ -69,7 +90,7 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
       [&](auto&& value) -> Keys {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_base_of_v<TreeQueue, T>) {
-          return take_tree_queue(T::kKind, value);
+          return take(T::kKind, value);
         } else if constexpr (requires { storage_.put(std::move(value)); }) {
           return settle_storage(storage_.put(std::move(value)), T::kKind);
         } else if constexpr (std::is_base_of_v<GangObject, T>) {
@@ -96,8 +117,9 @@ ObjectBooks::Keys ObjectBooks::take(NodeObject&& object) {
   } else {
     node_problems_.insert_or_assign(node.name, std::move(problem));
   }
-  node.attachable = storage_.attachable_of(node.name, node.labels);
   const auto it = nodes_.find(node.name);
+  hyper_nodes_.label(node, it == nodes_.end() ? nullptr : &it->second);
+  node.attachable = storage_.attachable_of(node.name, node.labels);
   if (it != nodes_.end() && it->second == node) return {};  // a heartbeat
   queues_.node_changed(it != nodes_.end() ? &it->second : nullptr, &node);
   if (it != nodes_.end()) storage_.set_node(it->second, false);
@@ -105,6 +127,11 @@ ObjectBooks::Keys ObjectBooks::take(NodeObject&& object) {
   nodes_.insert_or_assign(node.name, node);
   node_events_.push_back(NodeUpsert{std::move(node)});
   return {};
+}
+
+ObjectBooks::Keys ObjectBooks::take(HyperNode&& object) {
+  hyper_nodes_.put(std::move(object));
+  return follow(hyper_nodes_, queues_);
 }
 
 ObjectBooks::Keys ObjectBooks::take(Namespace&& object) {
@@ -179,7 +206,7 @@ ObjectBooks::Keys ObjectBooks::take(RuntimeClass&& object) {
   return {};
 }
 
-ObjectBooks::Keys ObjectBooks::take_tree_queue(Kind kind, const TreeQueue& object) {
+ObjectBooks::Keys ObjectBooks::take(Kind kind, const TreeQueue& object) {
   if (kind == Kind::kQueue) own_queues_.insert_or_assign(object.meta.name, object.stop);
   queues_.upsert(kind, object);
   return {"q:" + tree_queue_name(kind, object.meta.name)};
@@ -215,6 +242,8 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
   switch (kind) {
     case Kind::kNode:
       return remove_node(name);
+    case Kind::kHyperNode:
+      return hyper_nodes_.remove(name) ? follow(hyper_nodes_, queues_) : Keys();
     case Kind::kNamespace:
       return only_if(erase(namespaces_, name), {fmt::format("ns:{}", name)});
     case Kind::kPriorityClass:
@@ -280,20 +309,19 @@ ObjectBooks::Keys ObjectBooks::note_problem(Kind kind, const std::string& key, c
   return keys_of_named(kind, key);
 }
 
-// Work that waits for the object says what it is that it waits for.
-ObjectBooks::Keys ObjectBooks::keys_of_named(Kind kind, const std::string& key) {
-  if (gang_system(kind) != nullptr) return {gang_key(kind, key)};
-  if (owner_kind(kind) == nullptr) return {};
-  const auto slash = key.find('/');
-  return {owner_key(kind, std::string_view(key).substr(0, slash), key.substr(slash + 1))};
-}
-
 const std::string* ObjectBooks::unreadable(Kind kind, const std::string& key) const {
   const auto it = unreadable_.find({kind, key});
   return it == unreadable_.end() ? nullptr : &it->second;
 }
 
 bool ObjectBooks::drain(std::vector<Event>& out) {
+  hyper_nodes_.settle(nodes_, [&](Node& node, Node&& now) {
+    queues_.node_changed(&node, &now);
+    storage_.set_node(node, false);
+    storage_.set_node(now, true);
+    node = std::move(now);
+    node_events_.push_back(NodeUpsert{node});
+  });
   out.insert(out.end(), std::make_move_iterator(node_events_.begin()),
              std::make_move_iterator(node_events_.end()));
   node_events_.clear();
@@ -305,6 +333,7 @@ bool ObjectBooks::drain(std::vector<Event>& out) {
 
 std::vector<Problem> ObjectBooks::problems() const {
   std::vector<Problem> out = queues_.problems();
+  out.insert(out.end(), hyper_nodes_.problems().begin(), hyper_nodes_.problems().end());
   for (const auto& [name, message] : node_problems_)
     out.push_back({describe(Kind::kNode, "", name), message});
   return out;

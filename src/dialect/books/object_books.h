@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dialect/books/gang_book.h"
+#include "dialect/books/hyper_book.h"
 #include "dialect/books/queues.h"
 #include "dialect/books/storage_book.h"
 #include "dialect/books/words.h"
@@ -29,6 +30,9 @@ inline constexpr std::string_view kOnClaim = "pvc:";
 
 // The dependency of a load whose priority is capped by the highest class of the cluster (Load::depends).
 inline constexpr std::string_view kAllClasses = "classes:";
+
+// The dependency on HyperNodes.
+inline constexpr std::string_view kOnHyperNodes = "hypernodes:";
 
 struct PriorityKey {
   std::optional<std::int64_t> value;
@@ -69,6 +73,7 @@ class ObjectBooks {
     return settle_storage(change(storage_.volumes()), Kind::kPersistentVolumeClaim);
   }
   const GangBook& gangs() const { return gangs_; }
+  const HyperBook& hyper_nodes() const { return hyper_nodes_; }
   // Why the pods of such an object need not be made yet, by its own fields and by its queue. Nothing: they may come.
   std::optional<Reason> why_not_queued(const GangSystem& system, const GangObject& object) const;
   // A ClusterQueue, or Berth's own, that admits nothing new.
@@ -106,6 +111,7 @@ class ObjectBooks {
   using ByName = std::map<std::string, T, std::less<>>;
 
   Keys take(NodeObject&& object);
+  Keys take(HyperNode&& object);
   Keys take(Namespace&& object);
   Keys take(PriorityClass&& object);
   Keys take(ClusterQueue&& object);
@@ -118,11 +124,10 @@ class ObjectBooks {
   Keys take(ProvisioningRequestConfig&& object);
   Keys take(LimitRange&& object);
   Keys take(RuntimeClass&& object);
-  Keys take_tree_queue(Kind kind, const TreeQueue& object);
+  Keys take(Kind kind, const TreeQueue& object);
   Keys remove_node(std::string_view name);
   // `claims`: that are others after a change of an object of this kind. Nodes follow.
   Keys settle_storage(VolumeBook::Keys claims, Kind kind);
-  static Keys keys_of_named(Kind kind, const std::string& key);
 
   DeviceNames devices_;
   QueueBook queues_;
@@ -134,6 +139,7 @@ class ObjectBooks {
   ByName<std::int64_t> workload_priorities_;
   StorageBook storage_;
   GangBook gangs_;
+  HyperBook hyper_nodes_;
   ByName<ByName<LimitRange>> limit_ranges_;  // by namespace and name
   ByName<RuntimeClass> runtime_classes_;
   bool all_runtimes_ = false;                              // the map has all that there are

@@ -16,11 +16,25 @@ Reason stopped_by(ReasonCode code, std::string subject, std::string detail) {
   return out;
 }
 
+// Why no pods can be as near as the object says.
+std::optional<Reason> why_not_near(const HyperBook& hyper_nodes, const GangObject& object) {
+  std::string why_not;
+  if (object.tiers) (void)hyper_nodes.request_of(*object.tiers, why_not);
+  for (const GangSplit& split : object.splits) {
+    if (split.tiers && why_not.empty()) (void)hyper_nodes.request_of(*split.tiers, why_not);
+  }
+  if (why_not.empty()) return std::nullopt;
+  Reason out = stopped_by(ReasonCode::kTopology, "HyperNode", fmt::format("networkTopology: {}", why_not));
+  out.need = object.least;
+  return out;
+}
+
 }  // namespace
 
 std::optional<Reason> ObjectBooks::why_not_queued(const GangSystem& system, const GangObject& object) const {
   if (!object.wrong.empty()) return stopped_by(ReasonCode::kInvalid, {}, object.wrong);
   if (!object.unsupported.empty()) return stopped_by(ReasonCode::kUnsupported, {}, object.unsupported);
+  if (auto reason = why_not_near(hyper_nodes_, object)) return reason;
   if (system.queue_mark.empty() || names_queue(object.meta)) return std::nullopt;
   const std::string name = object.queue.empty() ? std::string(system.default_queue) : object.queue;
   if (labels_of_namespace(object.meta.ns).contains(kTenant)) return std::nullopt;  // its pods may name one

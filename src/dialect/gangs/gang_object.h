@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,17 @@
 #include "model/workload.h"
 
 namespace berth::dialect {
+
+// How near to each other pods are to be, by the tiers of a network that objects of the gang's system describe. The lower a tier, the nearer.
+struct TierRequest {
+  bool strict = true;                // the highest tier is a bound
+  std::optional<std::int64_t> most;  // that one
+  std::string most_name;             // the same by its name; "" = by its number
+
+  // Without a highest tier, or where it is none, they are to be as near as can be.
+  bool hard() const { return strict && (most || !most_name.empty()); }
+  bool operator==(const TierRequest&) const = default;
+};
 
 struct GangPart {
   std::string name;
@@ -31,7 +43,8 @@ struct GangSplit {
   LabelSelector selector;
   std::vector<std::string> keys;
   std::int64_t least = 1;
-  std::int64_t parts = 0;  // so many of them must be there
+  std::int64_t parts = 0;                 // so many of them must be there
+  std::optional<TierRequest> tiers = {};  // of each part
 
   // The part of a pod with these labels, "name:value,value"; "": it is of none, as all pods are where there are no keys.
   std::string part_of(const Labels& labels) const;
@@ -49,10 +62,11 @@ struct GangObject {
   std::int64_t protected_from = std::numeric_limits<
       std::int64_t>::max();  // at this priority it is no victim; unless it says otherwise itself
   TopologyRequest topology;
-  ResourceList asks;               // at least, of all its pods together; base units
-  std::string unsupported;         // a field that Berth does not carry out: the gang waits
-  std::string wrong;               // a field that cannot be read, or contradicts another: it waits, too
-  std::vector<std::string> notes;  // fields that are not carried out, and do not keep it from starting
+  std::optional<TierRequest> tiers;  // of all its pods together
+  ResourceList asks;                 // at least, of all its pods together; base units
+  std::string unsupported;           // a field that Berth does not carry out: the gang waits
+  std::string wrong;                 // a field that cannot be read, or contradicts another: it waits, too
+  std::vector<std::string> notes;    // fields that are not carried out, and do not keep it from starting
 
   // Its status on the server, as its system writes it (GangSystem::status), without times; and since when.
   std::string stands;

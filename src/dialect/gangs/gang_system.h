@@ -39,6 +39,7 @@ struct GangSystem {
   std::array<std::string_view, 2> names;  // marks of a pod that name the object; "": none
   bool labels_count = true;               // those marks may be labels, too
   std::string_view part = {};             // the mark of a pod that names its part
+  std::string_view kept_mark = {};        // the mark of a pod that is "false" where it must not be evicted
   bool parts_are_named = false;           // a part that the object does not have is a mistake
   std::string_view queue_mark = {};       // the mark that the queue of an object stands for; "": it has none
   std::string_view default_queue = {};    // of an object that names none, where nothing else names one
@@ -51,6 +52,7 @@ struct GangSystem {
   std::string_view name_in(const Meta& pod) const;
   // `object`: nullptr where it is not known.
   std::string part_in(const GangObject* object, const Meta& pod) const;
+  bool keeps(const Meta& pod) const { return !kept_mark.empty() && pod.mark(kept_mark) == "false"; }
 };
 
 }  // namespace berth::dialect

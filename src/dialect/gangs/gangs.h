@@ -28,6 +28,7 @@ struct Membership {
   std::string size_key;                // kSized: where it says so, for messages
   const GangSystem* system = nullptr;  // kPodGroup: of that object
   std::string part = {};               // kPodGroup: which part of the gang this pod is of
+  bool kept = false;                   // kPodGroup: this pod is never a victim (GangSystem::kept_mark)
   bool operator==(const Membership&) const = default;
 };
 

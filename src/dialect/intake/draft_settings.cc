@@ -8,6 +8,7 @@
 
 #include "dialect/base/names.h"
 #include "dialect/books/place_budget.h"
+#include "dialect/intake/gang_nearness.h"
 #include "dialect/intake/queue_choice.h"
 #include "dialect/intake/role_counts.h"
 
@@ -324,7 +325,20 @@ class DraftSettings::OfPods {
       out_.topology = marks.request;
       return;
     }
-    if (group_ != nullptr) out_.topology = group_->topology;
+    if (group_ == nullptr) return;
+    out_.topology = group_->topology;
+    find_nearness();
+  }
+
+  void find_nearness() {
+    const auto asks = [](const GangSplit& split) { return split.tiers.has_value(); };
+    const bool any = group_->tiers || std::any_of(group_->splits.begin(), group_->splits.end(), asks);
+    if (!any) return;
+    depends_.emplace_back(kOnHyperNodes);
+    GangNearness near = nearness_of(books_.objects.hyper_nodes(), *group_, draft_.roles, draft_.size);
+    if (group_->tiers) out_.topology = std::move(near.whole);
+    out_.nearness = std::move(near.parts);
+    if (!out_.blocked) out_.blocked = std::move(near.why_not);
   }
 
   // An owner without pods: as its pods will say.
@@ -343,8 +357,15 @@ class DraftSettings::OfPods {
     std::map<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities = priorities_of_templates();
     std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
-    if (group_ != nullptr) of_all = group_->priority_class;
-    if (!of_all.empty()) priorities = {{PriorityKey{std::nullopt, std::string(of_all), false}, 1}};
+    if (group_ != nullptr) of_all = class_of_group();
+    if (!of_all.empty()) {  // whether they preempt is said by the pods, too
+      for (const auto& [key, number] : first_ != nullptr ? draft_.priorities : priorities) {
+        bool may_preempt = true;
+        (void)books_.objects.priority_of(key, may_preempt);
+        out_.may_preempt = out_.may_preempt && may_preempt;
+      }
+      priorities = {{PriorityKey{std::nullopt, std::string(of_all), false}, 1}};
+    }
     const bool by_pods = first_ != nullptr && of_all.empty();
     for (const auto& [key, number] : by_pods ? draft_.priorities : priorities) {
       bool may_preempt = true;
@@ -361,11 +382,21 @@ class DraftSettings::OfPods {
     }
   }
 
+  // The API server does not check the class that an object names: one that does not exist counts as none.
+  std::string_view class_of_group() {
+    const std::string& name = group_->priority_class;
+    if (name.empty()) return name;
+    depends_.push_back("pc:" + name);
+    return books_.objects.missing_class({std::nullopt, name, false}).empty() ? std::string_view(name)
+                                                                             : std::string_view();
+  }
+
   // Preemption, restarts, durations and kind of work.
   void find_course() {
     out_.preemptible = mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller.kind != "DaemonSet";
     if (group_ != nullptr && (!group_->preemptible || out_.priority >= group_->protected_from))
       out_.preemptible = false;
+    keep();
     for (const Meta* meta : sources_) {
       if (out_.restart == Restart{}) out_.restart = restart_of(*meta, 0);
       if (!out_.expected) out_.expected = duration_of(*meta, std::nullopt);
@@ -373,6 +404,28 @@ class DraftSettings::OfPods {
     out_.restart.grace = pod_.spec.grace;
     if (!out_.expected) out_.expected = pod_.spec.deadline;
     out_.kind = kind_of_work(draft_, pod_.meta.controller);
+  }
+
+  // Pods that must not be evicted. In a gang those beside them still may, while all of these have nodes.
+  void keep() {
+    if (draft_.kind != GangKind::kPodGroup) {
+      if (mark_of(sources_, kVolcanoPreemptable) == "false") out_.preemptible = false;
+      return;
+    }
+    bool any = false;
+    bool others = false;
+    bool whole = true;
+    for (const Role& role : draft_.roles) {
+      out_.kept.push_back(role.kept ? 1 : 0);
+      for (const auto pod : role.slots) {
+        if (pod == kNoIx) continue;
+        any = any || role.kept;
+        others = others || !role.kept;
+        whole = whole && (!role.kept || !books_.pods[pod].pod.spec.node_name.empty());
+      }
+    }
+    if (any && (!others || !whole)) out_.preemptible = false;
+    if (!any || !out_.preemptible) out_.kept.clear();
   }
 
   void find_queue() {

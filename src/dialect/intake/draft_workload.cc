@@ -10,6 +10,9 @@
 namespace berth::dialect {
 namespace {
 
+// More than any two priorities differ by. Only pods that have nodes get it, so nothing is evicted for it.
+constexpr std::int64_t kNeverVictim = std::int64_t{1} << 40;
+
 // The amounts that quota counts for its pods, if they differ from the requests.
 void count_for_quota(const QuotaCounts& counts, Group& group) {
   for (PodSet& set : group.pod_sets) counts.apply(set.pod);
@@ -43,6 +46,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
   for (const auto& role : draft.roles) {
     grouped |= settings.topology.empty() && role.topology.per_pod_set && draft.roles.size() > 1;
   }
+  const bool near = !settings.nearness.empty();  // so have its parts
   for (std::size_t i = 0; i < draft.roles.size(); ++i) {
     const Role& role = draft.roles[i];
     PodSet set;
@@ -55,15 +59,21 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
     }
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
+    if (i < settings.kept.size() && settings.kept[i] != 0)
+      set.bands = {{.count = set.count, .priority = kNeverVictim, .protected_from_reclaim = true}};
     // Slots are told one by one, but for those that have no pod and wait.
     set.present = draft.waits || !role.expected.empty() ? set.count : 0;
-    if (!grouped) {
+    if (!grouped && !near) {
       root.pod_sets.push_back(std::move(set));
+      continue;
+    }
+    if (near && i > 0 && !role.part.empty() && draft.roles[i - 1].part == role.part) {
+      root.groups.back().pod_sets.push_back(std::move(set));
       continue;
     }
     Group group;
     group.name = set.name;
-    group.topology = role.topology.request;
+    group.topology = near ? settings.nearness[i] : role.topology.request;
     group.pod_sets.push_back(std::move(set));
     root.groups.push_back(std::move(group));
   }

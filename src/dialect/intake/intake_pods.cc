@@ -255,7 +255,8 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
     slots.tell(record, state == SlotState::kAbsent ? SlotState::kGone : state);
   }
   const Draft& draft = books.drafts[record.draft];
-  if (now_bound && draft.roles[record.role].turn != Turn::kAny) refresh(record.draft);
+  const Role& role = draft.roles[record.role];
+  if (now_bound && (role.turn != Turn::kAny || role.kept)) refresh(record.draft);
 }
 
 }  // namespace berth::dialect

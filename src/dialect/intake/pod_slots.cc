@@ -67,11 +67,20 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
     role += static_cast<std::ptrdiff_t>(*promised);
   } else {
     role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
-      return r.topology == record.topology && *r.shape == *record.shape && r.part == record.membership.part;
+      return r.topology == record.topology && *r.shape == *record.shape && r.part == record.membership.part &&
+             r.kept == record.membership.kept;
     });
   }
   if (role == draft.roles.end()) {
-    draft.roles.push_back(Role{record.shape, record.topology, {}, false, {}, {}, {}, record.membership.part});
+    draft.roles.push_back(Role{record.shape,
+                               record.topology,
+                               {},
+                               false,
+                               {},
+                               {},
+                               {},
+                               record.membership.part,
+                               record.membership.kept});
     role = std::prev(draft.roles.end());
   }
   record.draft = draft_ix;

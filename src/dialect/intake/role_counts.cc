@@ -50,7 +50,8 @@ std::vector<Subgroup> subgroups_of(const std::vector<Role>& roles, const GangObj
     if (it == out.end()) it = out.insert(out.end(), Subgroup{split, role.part});
     it->pods += pods_of(role);
     it->bound += bound.empty() ? 0 : bound[r];
-    it->chosen = it->chosen || role.turn == Turn::kNow || role.turn == Turn::kNext;
+    it->chosen =
+        it->chosen || role.turn == Turn::kNow || role.turn == Turn::kNext || role.turn == Turn::kShort;
   }
   return out;
 }
@@ -66,6 +67,35 @@ bool are_enough(const std::vector<Subgroup>& subgroups, const GangObject& object
   }
   for (const Subgroup& s : subgroups) pods += counts(s) ? s.counts() : 0;
   return pods >= size;
+}
+
+// Those that have begun, and of the others no more than are needed: first those whose turn it was.
+void choose_anew(std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t others,
+                 std::int64_t size) {
+  std::vector<Subgroup*> waiting;
+  std::int64_t pods = others;
+  for (Subgroup& s : subgroups) {
+    if (s.bound == 0 && s.whole()) waiting.push_back(&s);
+    pods += s.bound > 0 ? s.counts() : 0;
+  }
+  std::stable_partition(waiting.begin(), waiting.end(), [](const Subgroup* s) { return s->chosen; });
+  for (Subgroup& s : subgroups) s.chosen = s.bound > 0;
+  const auto take = [&](Subgroup& s) {
+    s.chosen = true;
+    pods += s.counts();
+  };
+  for (const GangSplit& split : object.splits) {
+    std::int64_t parts = std::count_if(subgroups.begin(), subgroups.end(),
+                                       [&](const Subgroup& s) { return s.split == &split && s.chosen; });
+    for (Subgroup* s : waiting) {
+      if (s->split != &split || parts >= split.parts) continue;
+      take(*s);
+      ++parts;
+    }
+  }
+  for (Subgroup* s : waiting) {
+    if (!s->chosen && pods < size) take(*s);
+  }
 }
 
 void choose(std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t others,
@@ -87,22 +117,7 @@ void choose(std::vector<Subgroup>& subgroups, const GangObject& object, std::int
     if (it != subgroups.end()) it->chosen = it->next = true;
     return;
   }
-  for (const GangSplit& split : object.splits) {
-    std::int64_t parts = 0;
-    for (const Subgroup& s : subgroups) parts += s.split == &split && s.chosen ? 1 : 0;
-    for (Subgroup& s : subgroups) {
-      if (s.split != &split || s.chosen || !s.whole() || parts >= split.parts) continue;
-      s.chosen = true;
-      ++parts;
-    }
-  }
-  std::int64_t pods = others;
-  for (const Subgroup& s : subgroups) pods += s.chosen ? s.counts() : 0;
-  for (Subgroup& s : subgroups) {
-    if (s.chosen || !s.whole() || pods >= size) continue;
-    s.chosen = true;
-    pods += s.counts();
-  }
+  choose_anew(subgroups, object, others, size);
 }
 
 class RoleCounts {
@@ -110,7 +125,8 @@ class RoleCounts {
   RoleCounts(const std::vector<Role>& roles, const GangObject* object) : roles_(roles), object_(object) {
     for (const auto& role : roles) {
       const auto slots = static_cast<std::int64_t>(role.slots.size());
-      out_.push_back({slots, role.turn == Turn::kLater ? 0 : slots});
+      const std::int64_t there = role.turn == Turn::kShort ? pods_of(role) : slots;
+      out_.push_back({slots, role.turn == Turn::kLater ? 0 : there});
     }
   }
 
@@ -119,10 +135,10 @@ class RoleCounts {
     std::size_t last = out_.size() - 1;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < out_.size(); ++i) {
-      if (roles_[i].turn == Turn::kLater) continue;
+      if (roles_[i].turn == Turn::kLater || roles_[i].turn == Turn::kShort) continue;
       lack(i, -spare_of(roles_[i].part));
       if (roles_[i].turn == Turn::kNext)
-        cut(spare_of(roles_[i].part), [&](const Role& r) { return r.part == roles_[i].part; });
+        (void)cut(spare_of(roles_[i].part), [&](const Role& r) { return r.part == roles_[i].part; });
     }
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (!is_needed(roles_[i])) continue;
@@ -130,12 +146,14 @@ class RoleCounts {
       last = i;
     }
     lack(last, size - total);
-    cut(total - size, is_needed);
+    // Those beyond the gang's size may be evicted one by one: rather such as may be victims at all.
+    const auto rest = cut(total - size, [](const Role& role) { return is_needed(role) && !role.kept; });
+    (void)cut(rest, is_needed);
     return std::move(out_);
   }
 
  private:
-  static bool is_needed(const Role& role) { return role.turn == Turn::kAny || role.turn == Turn::kNow; }
+  static bool is_needed(const Role& role) { return role.turn != Turn::kLater && role.turn != Turn::kNext; }
 
   // How many of the part are needed no more than others; below 0: it lacks some.
   std::int64_t spare_of(const std::string& part) const {
@@ -153,9 +171,9 @@ class RoleCounts {
     out_[role].least += pods;
   }
 
-  // Takes from the roles that `of` says.
+  // Takes from the roles that `of` says, and gives what they do not have.
   template <class Of>
-  void cut(std::int64_t surplus, Of&& of) {
+  std::int64_t cut(std::int64_t surplus, Of&& of) {
     for (std::size_t i = 0; i < out_.size() && surplus > 0; ++i) {  // slots without a pod first
       if (!of(roles_[i])) continue;
       const auto off = std::min({surplus, static_cast<std::int64_t>(roles_[i].holes.size()),
@@ -175,12 +193,13 @@ class RoleCounts {
           second = std::max(second, out_[i].least);
         }
       }
-      if (largest == out_.size()) return;
+      if (largest == out_.size()) return surplus;
       const auto off = std::min(
           {surplus, spare_of(roles_[largest].part), std::max<std::int64_t>(1, out_[largest].least - second)});
       out_[largest].least -= off;
       surplus -= off;
     }
+    return surplus;
   }
 
   const std::vector<Role>& roles_;
@@ -222,6 +241,8 @@ bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64
   std::int64_t others = 0;
   std::vector<Subgroup> subgroups = subgroups_of(roles, object, bound, others);
   choose(subgroups, object, others, size);
+  const bool enough_without = are_enough(subgroups, object, others, size,
+                                         [](const Subgroup& s) { return s.chosen && !s.next && s.whole(); });
   for (Role& role : roles) {
     const auto it = std::find_if(subgroups.begin(), subgroups.end(),
                                  [&](const Subgroup& s) { return s.name == role.part; });
@@ -230,7 +251,7 @@ bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64
     } else if (!it->chosen) {
       role.turn = Turn::kLater;
     } else {
-      role.turn = it->next ? Turn::kNext : Turn::kNow;
+      role.turn = it->next ? Turn::kNext : !it->whole() && enough_without ? Turn::kShort : Turn::kNow;
     }
   }
   return are_enough(subgroups, object, others, size,

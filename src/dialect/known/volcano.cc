@@ -21,6 +21,13 @@ PodGroupSpec: minMember minResources minTaskMember networkTopology=NetworkTopolo
 NetworkTopology: highestTierAllowed highestTierName mode
 SubGroupPolicy: labelSelector=LabelSelector matchLabelKeys minSubGroups name networkTopology=NetworkTopology
   subGroupSize
+HyperNode: apiVersion kind metadata=ObjectMeta spec=HyperNodeSpec status=HyperNodeStatus
+HyperNodeSpec: members=MemberSpec tier tierName
+MemberSpec: selector=MemberSelector type
+MemberSelector: exactMatch=ExactMatch labelMatch=LabelSelector regexMatch=RegexMatch
+ExactMatch: name
+RegexMatch: pattern
+HyperNodeStatus: conditions nodeCount
 PodGroupStatus: conditions=PodGroupCondition failed phase running succeeded
 PodGroupCondition: lastTransitionTime message reason status transitionID type
 )";
@@ -72,6 +79,7 @@ constexpr std::string_view kVolcanoKeys[] = {
 constexpr KnownKind kVolcanoKinds[] = {
     {"scheduling.volcano.sh", "PodGroup", "v1beta1", "PodGroup"},
     {"scheduling.volcano.sh", "Queue", "v1beta1 v1alpha1", "Queue"},
+    {"topology.volcano.sh", "HyperNode", "v1alpha1", "HyperNode"},
     // Not read, and no mistakes.
     {"batch.volcano.sh", "CronJob", "", ""},
     {"batch.volcano.sh", "Job", "", ""},

@@ -18,6 +18,7 @@
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"
+#include "dialect/volcano/decode_hyper_node.h"
 #include "dialect/volcano/decode_pod_group.h"
 #include "dialect/volumes/decode_volumes.h"
 #include "text/fields.h"
@@ -63,6 +64,8 @@ constexpr std::array kDecoders{
     Decoder<V>{Kind::kJob, [](FieldReader<V>& f, const V& v) -> Object { return read_job(f, v); }},
     Decoder<V>{Kind::kVolcanoPodGroup,
                [](FieldReader<V>& f, const V& v) -> Object { return read_volcano_pod_group(f, v); }},
+    Decoder<V>{Kind::kHyperNode,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_hyper_node(f, v); }},
     Decoder<V>{Kind::kPodGroup, [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group(f, v); }},
     Decoder<V>{Kind::kClusterQueue,
                [](FieldReader<V>& f, const V& v) -> Object { return read_cluster_queue(f, v); }},

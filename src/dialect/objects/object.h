@@ -15,17 +15,19 @@
 #include "dialect/owners/stateful_set/stateful_set.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
+#include "dialect/volcano/hyper_node.h"
 #include "dialect/volcano/pod_group.h"
 #include "dialect/volumes/objects.h"
 
 namespace berth::dialect {
 
-using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
-                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
-                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet, JobSet, ReplicaSet,
-                            Deployment, PersistentVolumeClaim, PersistentVolume, StorageClass, CsiNode,
-                            VolumeAttachment, VolcanoPodGroup, CsiDriver, CsiStorageCapacity, Declared>;
+using Object =
+    std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
+                 ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
+                 VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
+                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
+                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, CsiDriver,
+                 CsiStorageCapacity, HyperNode, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

@@ -49,6 +49,7 @@ class Growth {
     std::set<std::string> named;
     std::set<std::string> counted;
     Amounts guaranteed;  // of all that is below, where that is more
+    bool by_weight = false;
   };
 
   std::map<std::string, Branch, std::less<>> branches;
@@ -57,6 +58,7 @@ class Growth {
   void choose_flavors(const std::string& name);
   void count(const std::string& name, const std::set<std::string>& from_above);
   void sum(const std::string& name);
+  void divide(const std::string& name);
   Queue build(const std::string& name) const;
 
  private:
@@ -64,6 +66,9 @@ class Growth {
     if (branch.wrong.empty()) branch.wrong = std::move(message);
   }
   std::optional<std::int64_t> of_nodes(const Pair& pair) const;
+  // All that the queue and those below it may have without borrowing.
+  std::int64_t whole_of(const std::string& name, const Pair& pair) const;
+  void divide(const std::string& name, const Pair& pair);
   static const TreeQueue::Amount* said(const Branch& branch, const Pair& pair);
 
   const ClusterTree::World& world_;
@@ -214,6 +219,81 @@ std::optional<std::int64_t> Growth::of_nodes(const Pair& pair) const {
                         world_.nodes);
 }
 
+std::int64_t Growth::whole_of(const std::string& name, const Pair& pair) const {
+  const Branch& branch = branches.find(name)->second;
+  const auto it = branch.guaranteed.find(pair);
+  const std::int64_t guaranteed = it == branch.guaranteed.end() ? 0 : it->second;
+  if (name != kTreeRoot) return guaranteed;
+  const TreeQueue::Amount* amount = said(branch, pair);
+  return amount != nullptr && amount->limit ? *amount->limit : of_nodes(pair).value_or(guaranteed);
+}
+
+// From the root down, after sum().
+void Growth::divide(const std::string& name) {
+  const Branch& branch = branches.find(name)->second;
+  std::set<Pair> pairs;
+  for (const std::string& child : branch.children) {
+    const Branch& below = branches.find(child)->second;
+    if (!below.by_weight) continue;
+    for (const std::string& flavor : below.flavors) {
+      for (const std::string& resource : below.counted) pairs.emplace(flavor, resource);
+    }
+  }
+  for (const Pair& pair : pairs) divide(name, pair);
+  for (const std::string& child : branch.children) divide(child);
+}
+
+// Rounds of parts by weight. In each one leave those whose bounds decide: the lower ones where all parts together are more than there is,
+// else the upper ones. Parts are rounded down.
+void Growth::divide(const std::string& name, const Pair& pair) {
+  struct Part {
+    Branch* branch;
+    std::int64_t weight;
+    std::int64_t least;
+    std::int64_t most;
+    std::int64_t has = 0;
+  };
+  std::vector<Part> open;
+  std::int64_t left = whole_of(name, pair);
+  for (const std::string& child : branches.find(name)->second.children) {
+    Branch& below = branches.find(child)->second;
+    const auto it = below.guaranteed.find(pair);
+    const std::int64_t guaranteed = it == below.guaranteed.end() ? 0 : it->second;
+    left = std::max<std::int64_t>(0, saturating_sub(left, guaranteed));
+    if (!below.by_weight || !below.counted.contains(pair.second)) continue;
+    const TreeQueue::Amount* amount = said(below, pair);
+    const std::int64_t most = amount != nullptr && amount->limit ? *amount->limit : kMostQuota;
+    open.push_back({&below, below.object->weight.num, guaranteed, std::max(guaranteed, most)});
+  }
+  for (const Part& part : open) left = saturating_add(left, part.least);
+  while (!open.empty()) {
+    Int128 weights = 0;
+    Int128 beyond = 0;  // what the bounds add
+    for (const Part& part : open) weights += part.weight;
+    const auto by_weight = [&](const Part& part) {
+      return weights == 0 ? std::int64_t{0} : clamp_to_int64(Int128{left} * part.weight / weights);
+    };
+    for (Part& part : open) {
+      const std::int64_t plain = by_weight(part);
+      part.has = std::clamp(plain, part.least, part.most);
+      part.branch->guaranteed[pair] = part.has;
+      beyond += Int128{part.has} - plain;
+    }
+    const auto is_settled = [&](const Part& part) {
+      const std::int64_t plain = by_weight(part);
+      return beyond == 0 || (beyond > 0 ? part.has > plain : part.has < plain);
+    };
+    Int128 taken = 0;
+    for (const Part& part : open) taken += is_settled(part) ? part.has : 0;
+    std::vector<Part> rest;
+    for (const Part& part : open) {
+      if (!is_settled(part)) rest.push_back(part);
+    }
+    open = std::move(rest);
+    left = std::max<std::int64_t>(0, clamp_to_int64(Int128{left} - taken));
+  }
+}
+
 Queue Growth::build(const std::string& name) const {
   const Branch& branch = branches.find(name)->second;
   Queue q;
@@ -257,7 +337,11 @@ Queue Growth::build(const std::string& name) const {
       } else if (amount != nullptr) {
         if (amount->limit)
           quota.borrowing_limit = std::max<std::int64_t>(0, saturating_sub(*amount->limit, guaranteed));
-        if (amount->lendable) quota.lending_limit = std::min(*amount->lendable, guaranteed);
+        // The amount that is never lent stays so where the guarantee is more than the object says.
+        const std::int64_t more =
+            branch.by_weight ? std::max<std::int64_t>(0, guaranteed - amount->guaranteed) : 0;
+        if (amount->lendable)
+          quota.lending_limit = std::min(saturating_add(*amount->lendable, more), guaranteed);
       }
       // More than Berth counts is as good as all there could be.
       quota.nominal = std::min(quota.nominal, kMostQuota);
@@ -310,10 +394,17 @@ void ClusterTree::compute(const World& world, std::vector<Queue>& out, std::vect
     growth.branches[name].object = &held.object;
   }
   const std::string root(kTreeRoot);
+  const auto names_more = [](const auto& entry) {
+    return entry.second.kind == Kind::kVolcanoQueue && !entry.second.object.by_weight;
+  };
+  const bool by_weight = std::none_of(queues_.begin(), queues_.end(), names_more);
+  for (auto& [name, branch] : growth.branches)
+    branch.by_weight = by_weight && branch.object != nullptr && branch.object->by_weight;
   growth.link();
   growth.choose_flavors(root);
   growth.sum(root);
   growth.count(root, {});
+  growth.divide(root);
   const auto plant = [&](const auto& self, const std::string& name) -> void {
     const auto& branch = growth.branches.find(name)->second;
     if (!branch.wrong.empty()) problems.push_back({shown(name), branch.wrong, branch.in_cycle});

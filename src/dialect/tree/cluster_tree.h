@@ -9,6 +9,10 @@
 //   limit of a lane  = the limit of each user; a user is a namespace, because labels of a tenant's objects do not identify a user
 // So idle nodes are always available below the limit of a queue, and a guarantee is kept by reclaiming borrowed quota.
 //
+// Queues may go by weight (TreeQueue::by_weight: Volcano's without `deserved`). Such a queue is guaranteed its part of the guarantee above
+// it, or of all nodes below the root, without the guarantees of other children. A part is at least what the queue says, and at most its
+// limit. The others get what it cannot take.
+//
 // A queue counts the resources that it names itself. One that names none counts what its parent names, and so on up to the root,
 // which counts devices (where no node has any, CPU and memory). Resources that a queue does not count are free.
 //

@@ -124,7 +124,8 @@ BerthQueue read_berth_queue(FieldReader<V>& f, const V& object) {
 
 // --------------------------------------------------------------------------------------------------------------- Volcano
 
-// capability is the limit, deserved the guarantee, guarantee.resource what is never lent.
+// capability is the limit, deserved the guarantee, guarantee.resource what is never lent. Volcano divides by `deserved`
+// or by weight, as its scheduler is configured (plugin capacity or proportion). Where no queue has the one, the other is meant.
 template <class V>
 VolcanoQueue read_volcano_queue(FieldReader<V>& f, const V& object) {
   VolcanoQueue out;
@@ -141,6 +142,7 @@ VolcanoQueue read_volcano_queue(FieldReader<V>& f, const V& object) {
     entry.lendable = entry.guaranteed - amount;
   }
   out.weight = {f.integer(spec, "weight", 1, 0, 1'000'000), 1};
+  out.by_weight = f.amounts(spec, "deserved").empty();
   out.priority = f.integer(spec, "priority", 0, -2147483648ll, 2147483647ll);
   out.preemption.reclaimable = f.boolean(spec, "reclaimable", true);
   static constexpr std::pair<std::string_view, QueueOrder> kOrders[] = {{"traverse", QueueOrder::kBestEffort},

@@ -30,6 +30,7 @@ struct TreeQueue {
   std::vector<std::string> flavors;
   std::vector<Amount> amounts;
   Rational weight;
+  bool by_weight = false;  // if all queues of its system say so, each is guaranteed its part by weight
   std::int64_t priority = 0;
   Sharing sharing = Sharing::kGuaranteedShare;
   DurationMs half_life = 7 * 24 * kHour;

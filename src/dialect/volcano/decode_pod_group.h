@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,20 +15,20 @@ namespace berth::dialect {
 
 inline constexpr std::int64_t kMostMembers = 1'000'000;
 
-// A hard topology keeps the gang waiting; a soft one is a preference. `field`: how the message names it.
 template <class V>
-void read_network_topology(FieldReader<V>& f, const V& object, std::string_view field, VolcanoPodGroup& out) {
+std::optional<TierRequest> read_network_topology(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, bool> kModes[] = {{"hard", true}, {"soft", false}};
+  constexpr std::int64_t kMostTier = 1'000'000;
   const V topology = f.map(object, "networkTopology");
-  if (!topology.present()) return;
-  if (f.choice(topology, "mode", kModes, true)) {
-    out.unsupported = fmt::format(
-        "{} (hard: Berth does not read HyperNodes; a Topology of node labels and the annotation "
-        "{} do the same)",
-        field, kTopologyRequired);
-  } else {
-    out.notes.push_back(fmt::format("{} (soft)", field));
-  }
+  if (!topology.present()) return std::nullopt;
+  TierRequest out;
+  out.strict = f.choice(topology, "mode", kModes, true);
+  if (topology.find("highestTierAllowed").present())
+    out.most = f.integer(topology, "highestTierAllowed", 0, 0, kMostTier);
+  out.most_name = f.string(topology, "highestTierName");
+  if (out.most && !out.most_name.empty())
+    f.error(topology, "highestTierName", "and highestTierAllowed contradict each other: give one of them");
+  return out;
 }
 
 template <class V>
@@ -47,7 +48,7 @@ void read_sub_groups(FieldReader<V>& f, const V& spec, VolcanoPodGroup& out) {
     const auto same = [&](const GangSplit& other) { return other.name == split.name; };
     if (std::any_of(out.splits.begin(), out.splits.end(), same))
       f.error(policy, "name", fmt::format("the subGroupPolicy {} appears twice", split.name));
-    read_network_topology(f, policy, fmt::format("subGroupPolicy {}: networkTopology", split.name), out);
+    split.tiers = read_network_topology(f, policy);
     out.splits.push_back(std::move(split));
   });
 }
@@ -101,9 +102,9 @@ VolcanoPodGroup read_volcano_pod_group(FieldReader<V>& f, const V& object) {
   if (sum > out.least) out.parts.clear();  // as in Volcano: then the least number of all counts alone
   out.queue = f.string(spec, "queue");
   out.priority_class = f.string(spec, "priorityClassName");
-  out.preemptible = f.boolean(spec, "preemptable", true);
+  out.preemptible = f.boolean(spec, "preemptable", true) && out.meta.mark(kVolcanoPreemptable) != "false";
   read_min_resources(f, spec, out);
-  read_network_topology(f, spec, "networkTopology", out);
+  out.tiers = read_network_topology(f, spec);
   read_sub_groups(f, spec, out);
   if (!out.splits.empty() && !out.parts.empty())
     out.unsupported = "minTaskMember and subGroupPolicy together: give each task a subGroupPolicy";

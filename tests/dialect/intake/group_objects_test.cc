@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "dialect/dialect_support.h"
@@ -185,6 +186,97 @@ TEST(GroupObjects, AfterARestartSubgroupsThatHadBegunGoOn) {
   EXPECT_EQ(world.intake.gang(Kind::kVolcanoPodGroup, "default/train")->report.least, 2);
 }
 
+// Which pods were seen first says nothing after a restart.
+TEST(GroupObjects, AfterARestartNoMoreSubgroupsStartThanAreNeeded) {
+  World world;
+  world.apply(node_yaml("n0", 6) + volcano_queue("default") +
+              volcano_group("{minMember: 3, subGroupPolicy: [{name: r, subGroupSize: 1, minSubGroups: 2, "
+                            "matchLabelKeys: [replica]}, {name: s, subGroupSize: 2, minSubGroups: 1, "
+                            "matchLabelKeys: [shard]}]}") +
+              replica_pod("a-0", "a") + replica_pod("b-0", "b"));
+  bind(world, {"c-0"}, "c");
+  bind(world, {"d-0"}, "d");
+  for (const char* name : {"s-0", "s-1"}) {
+    std::string pod = replica_pod(name, "x", 2);
+    pod.replace(pod.find("replica:"), 8, "shard:");
+    world.apply(pod);
+  }
+  EXPECT_THAT(all_placed(world), ElementsAre("s-0->n0", "s-1->n0")) << "room for these alone";
+}
+
+// A pod that is yet to be made keeps no other subgroup waiting, if the gang is whole without it.
+TEST(GroupObjects, ASubgroupThatLacksPodsHoldsNoOtherUp) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + replicas("{minMember: 2"));
+  bind(world, {"a-0"}, "a");
+  bind(world, {"b-0"}, "b");
+  world.apply(replica_pod("b-1", "b"));
+  EXPECT_THAT(all_placed(world), ElementsAre("b-1->n0"));
+  bind(world, {"b-1"}, "b");
+  world.apply(replica_pod("a-1", "a"));
+  EXPECT_THAT(all_placed(world), ElementsAre("a-1->n0")) << "it is mended when its pod is there";
+}
+
+// The API server does not check the class that a PodGroup names.
+TEST(GroupObjects, AClassThatDoesNotExistCountsAsNone) {
+  World world;
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") +
+              volcano_group("{minMember: 1, priorityClassName: high}") + task_pod("w-0", "worker"));
+  EXPECT_EQ(world.intake.workload(kTrainGang)->priority, 0);
+  EXPECT_EQ(waits_for(world), "");
+  world.apply(
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 70\n---\n");
+  EXPECT_EQ(world.intake.workload(kTrainGang)->priority, 70);
+}
+
+TEST(GroupObjects, PodsThatMustNotPreemptAskTheirGangNotTo) {
+  World world;
+  world.apply(
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 70\n---\n" +
+      volcano_queue("default") + volcano_group("{minMember: 1, priorityClassName: high}") +
+      pod_yaml("w-0", 1, "  annotations: {scheduling.k8s.io/group-name: train}\n",
+               "  preemptionPolicy: Never\n"));
+  EXPECT_FALSE(world.told.at(kTrainGang).may_preempt);
+  EXPECT_EQ(world.told.at(kTrainGang).priority, 70);
+}
+
+// volcano.sh/preemptable of a pod: the others of its gang may be victims, those beyond the least number.
+TEST(GroupObjects, PodsThatMustNotBeEvictedAreKept) {
+  World world;
+  const std::string keep = ", volcano.sh/preemptable: 'false'";
+  world.apply(node_yaml("n0", 3) + volcano_queue("default") + volcano_group("{minMember: 1}") +
+              task_pod("w-0", "worker", "", "n0") + task_pod("w-1", "worker", keep, "n0") +
+              task_pod("w-2", "worker", "", "n0"));
+  EXPECT_TRUE(world.told.at(kTrainGang).preemptible);
+  world.apply(
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 70\n---\n");
+  const auto urgent = [](const std::string& name) {
+    return pod_yaml(name, 1, "  labels: {scheduling.volcano.sh/queue-name: default}\n",
+                    "  priorityClassName: high\n");
+  };
+  world.apply(urgent("u-0") + urgent("u-1") + urgent("u-2"));
+  std::set<std::string> evicted;
+  for (const Decision& decision : world.decide()) {
+    if (decision.kind != DecisionKind::kEvict) continue;
+    for (const auto& slot : decision.slots)
+      evicted.emplace(world.intake.pod_at(decision.workload, slot.pod_set, slot.index)->name);
+  }
+  EXPECT_THAT(evicted, ElementsAre("w-0", "w-2"));
+}
+
+TEST(GroupObjects, AGangWhoseKeptPodWaitsIsNoVictim) {
+  World world;
+  const std::string keep = ", volcano.sh/preemptable: 'false'";
+  world.apply(node_yaml("n0", 8) + volcano_queue("default") + volcano_group("{minMember: 1}") +
+              task_pod("w-0", "worker", "", "n0") + task_pod("w-1", "worker", keep));
+  EXPECT_FALSE(world.told.at(kTrainGang).preemptible);
+  EXPECT_TRUE(world.told.at(kTrainGang).root.pod_sets[1].bands.empty()) << "it claims nothing with that";
+  world.apply(task_pod("w-1", "worker", keep, "n0"));
+  EXPECT_TRUE(world.told.at(kTrainGang).preemptible);
+  world.remove(Kind::kPod, "w-0");
+  EXPECT_FALSE(world.told.at(kTrainGang).preemptible) << "all that is left must not be evicted";
+}
+
 TEST(GroupObjects, EndedPodsAreCounted) {
   World world;
   world.apply(node_yaml("n0", 8) + volcano_queue("default") + volcano_group("{minMember: 2}"));
@@ -279,7 +371,7 @@ TEST(GroupObjects, AnObjectThatCannotBeReadSaysWhy) {
   world.intake.unreadable(Kind::kVolcanoPodGroup, "default", "train", "spec.minMember is wrong");
   world.apply(task_pod("w-0", "worker"));
   EXPECT_THAT(waits_for(world), HasSubstr("spec.minMember is wrong"));
-  world.apply(volcano_group("{minMember: 1, networkTopology: {mode: hard}}"));
+  world.apply(volcano_group("{minMember: 1, networkTopology: {mode: hard, highestTierAllowed: 1}}"));
   EXPECT_THAT(waits_for(world), HasSubstr("HyperNodes"));
   world.apply(volcano_group("{minMember: 1}"));
   EXPECT_THAT(all_placed(world), ElementsAre("w-0->n0"));

@@ -160,6 +160,64 @@ TEST(ClusterTree, VolcanosQueuesHaveTheirMeaning) {
   EXPECT_EQ(m.queues.at("volcano:shut").parent, "volcano:q2");
 }
 
+std::string weighted(const std::string& name, const std::string& spec) {
+  return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + "}\nspec: {" +
+         spec + "}\n---\n";
+}
+
+// Volcano's plugin proportion: without `deserved` anywhere the weights divide what there is.
+TEST(ClusterTree, VolcanosQueuesWithoutDeservedAreGuaranteedTheirPartsByWeight) {
+  const std::string nodes = node_yaml("n0", 8) + node_yaml("n1", 4);
+  const auto gpus_of = [](const Made& made, const std::string& name) {
+    for (const Quota& quota : made.queues.at("volcano:" + name).quotas) {
+      if (quota.resource == "nvidia.com/gpu") return quota.nominal / 1000;
+    }
+    return std::int64_t{-1};
+  };
+  const Made made(nodes + weighted("a", "weight: 1") + weighted("b", "weight: 3") +
+                  weighted("c", "weight: 2"));
+  EXPECT_EQ(gpus_of(made, "a"), 2);
+  EXPECT_EQ(gpus_of(made, "b"), 6);
+  EXPECT_EQ(gpus_of(made, "c"), 4);
+  EXPECT_EQ(made.queues.at("cluster:root").quotas.front().nominal, 0);
+
+  const Made bounded(nodes + weighted("a", "weight: 1, capability: {nvidia.com/gpu: 1}") +
+                     weighted("b", "weight: 1, guarantee: {resource: {nvidia.com/gpu: 4}}") +
+                     weighted("c", "weight: 1"));
+  EXPECT_EQ(gpus_of(bounded, "a"), 1) << "its limit";
+  EXPECT_EQ(gpus_of(bounded, "b"), 5) << "what a cannot use is divided, too";
+  EXPECT_EQ(gpus_of(bounded, "c"), 5);
+  EXPECT_EQ(bounded.queues.at("volcano:b").quotas.front().lending_limit, 1500) << "four are never lent";
+
+  const Made scarce(nodes + weighted("a", "weight: 1, guarantee: {resource: {nvidia.com/gpu: 8}}") +
+                    weighted("b", "weight: 1") + weighted("c", "weight: 0"));
+  EXPECT_EQ(gpus_of(scarce, "a"), 8);
+  EXPECT_EQ(gpus_of(scarce, "b"), 4);
+  EXPECT_EQ(gpus_of(scarce, "c"), 0);
+
+  const Made deep(nodes + weighted("root", "weight: 1") + weighted("a", "parent: root, weight: 1") +
+                  weighted("b", "parent: root, weight: 2") + weighted("b1", "parent: b, weight: 1") +
+                  weighted("b2", "parent: b, weight: 3"));
+  EXPECT_EQ(gpus_of(deep, "a"), 4);
+  EXPECT_EQ(gpus_of(deep, "b"), 0) << "its children have it all";
+  EXPECT_EQ(gpus_of(deep, "b1"), 2);
+  EXPECT_EQ(gpus_of(deep, "b2"), 6);
+}
+
+TEST(ClusterTree, OneVolcanoQueueWithDeservedAndWeightsDivideTheRestAlone) {
+  const Made made(node_yaml("n0", 8) + weighted("a", "weight: 1, deserved: {nvidia.com/gpu: 2}") +
+                  weighted("b", "weight: 3"));
+  EXPECT_EQ(made.queues.at("volcano:a").quotas.front().nominal, 2000);
+  EXPECT_EQ(made.queues.at("volcano:b").quotas.front().nominal, 0);
+}
+
+TEST(ClusterTree, WhatBerthsQueuesAreGuaranteedIsNotDividedByWeight) {
+  const Made made(node_yaml("n0", 8) + queue("own", "guaranteed: {nvidia.com/gpu: 4}") +
+                  weighted("a", "weight: 1") + weighted("b", "weight: 1"));
+  EXPECT_EQ(made.queues.at("volcano:a").quotas.front().nominal, 2000);
+  EXPECT_EQ(made.queues.at("own").quotas.front().nominal, 4000);
+}
+
 TEST(ClusterTree, ACircleOfQueuesThatAreWrongAnywayIsThereAndDisabled) {
   const std::string head = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: ";
   const Made m(head + "a}\nspec: {parent: b, affinity: {}}\n---\n" + head +

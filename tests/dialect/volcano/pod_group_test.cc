@@ -50,12 +50,28 @@ TEST(VolcanoPodGroup, TasksThatNeedMoreThanAllDoNotCount) {
   EXPECT_TRUE(group_of("{minMember: 2, minTaskMember: {ps: 1, worker: 2}}").parts.empty());
 }
 
-TEST(VolcanoPodGroup, AHardTopologyWaitsAndASoftOneIsNamed) {
-  EXPECT_THAT(group_of("{networkTopology: {highestTierAllowed: 1}}").unsupported,
-              HasSubstr("networkTopology (hard: Berth does not read HyperNodes"));
-  const auto soft = group_of("{networkTopology: {mode: soft}}");
-  EXPECT_EQ(soft.unsupported, "");
-  EXPECT_THAT(soft.notes, ElementsAre("networkTopology (soft)"));
+TEST(VolcanoPodGroup, ATopologyIsHardWithAHighestTier) {
+  const auto hard = group_of("{networkTopology: {highestTierAllowed: 1}}");
+  EXPECT_EQ(hard.tiers, (TierRequest{.strict = true, .most = 1, .most_name = ""}));
+  EXPECT_TRUE(hard.tiers->hard());
+  EXPECT_FALSE(group_of("{networkTopology: {mode: hard}}").tiers->hard());
+  EXPECT_FALSE(group_of("{networkTopology: {mode: soft, highestTierAllowed: 1}}").tiers->hard());
+  EXPECT_TRUE(group_of("{networkTopology: {highestTierName: rack}}").tiers->hard());
+  EXPECT_FALSE(group_of("{}").tiers);
+  const auto parts =
+      group_of("{subGroupPolicy: [{name: a, networkTopology: {highestTierAllowed: 2}}, {name: b}]}");
+  EXPECT_EQ(parts.splits.at(0).tiers->most, 2);
+  EXPECT_FALSE(parts.splits.at(1).tiers);
+}
+
+TEST(VolcanoPodGroup, ItsOwnMarkKeepsAllItsPods) {
+  const auto marked = objects_of_json(
+      "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: train, annotations: "
+      "{volcano.sh/preemptable: 'false'}}\nspec: {}\n");
+  EXPECT_FALSE(std::get<VolcanoPodGroup>(marked.at(0)).preemptible);
+  EXPECT_FALSE(group_of("{preemptable: false}").preemptible);
+  EXPECT_TRUE(VolcanoPodGroup::kGang.keeps(Meta{.labels = {{"volcano.sh/preemptable", "false"}}}));
+  EXPECT_FALSE(VolcanoPodGroup::kGang.keeps(Meta{.labels = {{"volcano.sh/preemptable", "true"}}}));
 }
 
 TEST(VolcanoPodGroup, PodsWithTheSameLabelsAreASubgroup) {
@@ -76,6 +92,8 @@ TEST(VolcanoPodGroup, NamesWhatContradicts) {
   EXPECT_THAT(refused("{minMember: -1}"), HasSubstr("spec.minMember"));
   EXPECT_THAT(refused("{minTaskMember: {ps: many}}"), HasSubstr("spec.minTaskMember.ps"));
   EXPECT_THAT(refused("{networkTopology: {mode: tight}}"), HasSubstr("mode"));
+  EXPECT_THAT(refused("{networkTopology: {highestTierAllowed: 1, highestTierName: rack}}"),
+              HasSubstr("contradict each other"));
   EXPECT_THAT(refused("{subGroupPolicy: [{name: a}, {name: a}]}"), HasSubstr("appears twice"));
   EXPECT_THAT(group_of("{minMember: 9, minTaskMember: {ps: 1}, subGroupPolicy: [{name: a}]}").unsupported,
               HasSubstr("minTaskMember and subGroupPolicy together"));
@@ -99,15 +117,16 @@ TEST(VolcanoPodGroup, PhasesAreThoseOfVolcano) {
 }
 
 TEST(VolcanoPodGroup, TheConditionIsTheOneThatHolds) {
-  const auto group = group_of("{minMember: 2, networkTopology: {mode: soft}}");
+  auto group = group_of("{minMember: 2}");
+  group.notes = {"something (soft)"};
   EXPECT_EQ(
       status_of(group, {.pods = 1, .least = 2, .code = ReasonCode::kIncompleteGang, .why = "1 of 2"}),
       R"j({"phase":"Inqueue","running":0,"succeeded":0,"failed":0,"conditions":[{"type":"Unschedulable","status":"True",)j"
-      R"j("reason":"NotEnoughTasks","message":"1 of 2; not carried out: networkTopology (soft)"}]})j");
+      R"j("reason":"NotEnoughTasks","message":"1 of 2; not carried out: something (soft)"}]})j");
   EXPECT_EQ(
       status_of(group, {.pods = 2, .bound = 2, .running = 2, .succeeded = 1, .least = 2}, 1'000'000),
       R"j({"phase":"Running","running":2,"succeeded":1,"failed":0,"conditions":[{"type":"Scheduled","status":"True",)j"
-      R"j("reason":"tasks in gang are ready to be scheduled","message":"not carried out: networkTopology (soft)",)j"
+      R"j("reason":"tasks in gang are ready to be scheduled","message":"not carried out: something (soft)",)j"
       R"j("lastTransitionTime":"1970-01-01T00:16:40Z"}]})j");
   EXPECT_EQ(status_of(group, {.queued = true}),
             R"j({"phase":"Inqueue","running":0,"succeeded":0,"failed":0,"conditions":[]})j");

@@ -1,0 +1,45 @@
+#include "dialect/intake/gang_nearness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace berth::dialect {
+
+GangNearness nearness_of(const HyperBook& hyper_nodes, const GangObject& object,
+                         const std::vector<Role>& roles, std::int64_t size) {
+  GangNearness out;
+  const auto request = [&](const TierRequest& asked, const std::string& field) {
+    std::string why_not;
+    TopologyRequest found = hyper_nodes.request_of(asked, why_not);
+    if (!why_not.empty() && !out.why_not) {
+      out.why_not = reason_of(ReasonCode::kTopology, fmt::format("{}: {}", field, why_not));
+      out.why_not->subject = "HyperNode";
+      out.why_not->need = size;
+    }
+    return found;
+  };
+  if (object.tiers) out.whole = request(*object.tiers, "networkTopology");
+  const auto asks = [](const GangSplit& split) { return split.tiers.has_value(); };
+  if (std::none_of(object.splits.begin(), object.splits.end(), asks)) return out;
+  std::set<std::string_view> ended;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const std::string& part = roles[r].part;
+    const GangSplit* split = object.split_of(part);
+    out.parts.emplace_back();
+    if (r > 0 && roles[r - 1].part != part) ended.insert(roles[r - 1].part);
+    if (split == nullptr || !split->tiers) continue;
+    const std::string field = fmt::format("subGroupPolicy {}: networkTopology", split->name);
+    out.parts.back() = request(*split->tiers, field);
+    if (!ended.contains(part) || out.why_not) continue;
+    out.why_not = reason_of(
+        ReasonCode::kUnsupported,
+        fmt::format("{}: the pods of {} have several templates, and came between those of other subgroups",
+                    field, part));
+  }
+  return out;
+}
+
+}  // namespace berth::dialect
