@@ -471,6 +471,7 @@ TEST_F(BerthGranted, RequestsBeyondThemAreRefused) {
           {"POST", "/apis/apps/v1/namespaces/default/deployments", named("made")},
           {"PATCH", fmt::format("/apis/apps/v1/namespaces/{}/deployments/berth", kOurs), label},
           {"GET", core + "/podtemplates"},
+          {"PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/made", label},
           // The cluster.
           {"PATCH", "/api/v1/nodes/node-0", label},
           {"PATCH", "/api/v1/nodes/node-0/status", label},
