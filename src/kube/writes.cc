@@ -160,22 +160,6 @@ Write create_event(const EventNote& event, std::string_view name) {
   return write;
 }
 
-Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count,
-                         std::int64_t last_us) {
-  Write write;
-  write.write_class = WriteClass::kEvent;
-  write.method = Method::kPatch;
-  write.path = kEvents.object(ns.empty() ? "default" : ns, name);
-  write.body_type = BodyType::kMergePatch;
-  write.idempotent = true;
-  text::JsonWriter json;
-  json.begin_object().key("series").begin_object();
-  json.field("count", count).field("lastObservedTime", text::format_time_us(last_us));
-  json.end_object().end_object();
-  write.body = json.take();
-  return write;
-}
-
 Write create_object(std::string path, std::string body) {
   Write write;
   write.method = Method::kPost;

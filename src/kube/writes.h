@@ -59,9 +59,6 @@ struct EventNote {
 // Name of an event: "<object>.<hex nanoseconds>", made from its time and a number that tells events of one moment apart.
 std::string event_name(const EventNote& event, std::uint32_t number);
 Write create_event(const EventNote& event, std::string_view name);
-// It happened again: `count` times in all, last at `last_us`.
-Write patch_event_series(std::string_view ns, std::string_view name, std::int64_t count,
-                         std::int64_t last_us);
 
 // Any object: body is JSON (an object for create and update).
 Write create_object(std::string path, std::string body);

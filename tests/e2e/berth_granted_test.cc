@@ -331,9 +331,16 @@ TEST_F(BerthGranted, ExactlyWhatTheRulesSayIsAllowed) {
   start({.front_proxy = true});
   apply_all();
   ASSERT_OK(cluster_->create_namespace("team-a"));
-  const std::vector<std::string> everybodys = {"create selfsubjectaccessreviews.authorization.k8s.io []",
-                                               "create selfsubjectreviews.authentication.k8s.io []",
-                                               "create selfsubjectrulesreviews.authorization.k8s.io []"};
+  std::vector<std::string> everybodys = {"create selfsubjectaccessreviews.authorization.k8s.io []",
+                                         "create selfsubjectreviews.authentication.k8s.io []",
+                                         "create selfsubjectrulesreviews.authorization.k8s.io []"};
+  // From 1.37 Kubernetes lets every service account read the authorities that the cluster trusts.
+  if (cluster_->client()
+          .get(std::string(kRbacApi) + "/clusterroles/system:cluster-trust-bundle-discovery")
+          .ok()) {
+    for (const char* verb : {"get", "list", "watch"})
+      everybodys.push_back(fmt::format("{} clustertrustbundles.certificates.k8s.io []", verb));
+  }
   const auto roles = shipped_roles();
   ASSERT_GE(roles.size(), 33U);
   for (const std::string& role : roles) {
@@ -471,6 +478,7 @@ TEST_F(BerthGranted, RequestsBeyondThemAreRefused) {
           {"POST", "/apis/apps/v1/namespaces/default/deployments", named("made")},
           {"PATCH", fmt::format("/apis/apps/v1/namespaces/{}/deployments/berth", kOurs), label},
           {"GET", core + "/podtemplates"},
+          {"PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/made", label},
           // The cluster.
           {"PATCH", "/api/v1/nodes/node-0", label},
           {"PATCH", "/api/v1/nodes/node-0/status", label},

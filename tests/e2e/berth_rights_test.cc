@@ -17,14 +17,14 @@ struct LostRight {
 // Rights that nothing in this test asks for, with the reason.
 const std::map<std::string, std::string> kNotAskedFor = {
     {"patch podgroups.scheduling.volcano.sh", "only where there is a PodGroup of Volcano"},
-    {"get pods", "only where the answer to a bind is lost"},
+    {"get pods", "only where the answer to a bind is lost, or the pods of a Workload are gone"},
+    {"get workloads.kueue.x-k8s.io", "only of a prebuilt Workload"},
     {"get jobs.batch", "only where the answer to a release is lost"},
     {"patch persistentvolumeclaims", "only with a claim that waits for a pod"},
     {"patch persistentvolumes", "only with a claim that waits for a pod"},
     {"patch jobs.batch/status", "only before Kubernetes 1.35"},
     {"create podtemplates", "only with a provisioning check"},
     {"delete workloads.kueue.x-k8s.io", "only where a Workload lost its owner"},
-    {"patch events.events.k8s.io", "only where an event happens again"},
 };
 
 // Why nothing here asks for it; "": something does.

@@ -153,7 +153,8 @@ class TestCluster {
   Status start_controller_manager();
   Status spawn(const std::string& program, std::vector<std::string> args);
   // Asks until `ready` says yes; an error when the process ends or `timeout_ms` is over.
-  Status wait_ready(const std::string& program, const std::function<bool()>& ready, int timeout_ms = 60'000);
+  // A program that ends is told at once. A machine whose cores are shared needs more than a minute for an API server.
+  Status wait_ready(const std::string& program, const std::function<bool()>& ready, int timeout_ms = 180'000);
   std::string feature_gates_arg() const;
   Status write(const std::string& name, const std::string& text) const;
 

@@ -233,9 +233,11 @@ class Chart(unittest.TestCase):
         self.assertEqual(without_jobs[("batch", "jobs")], {"get", "list", "watch"})
         without_objects = rules_of(render({"scheduler": {"kueueObjects": False}}), "berth")
         self.assertEqual(sorted(set(everything) - set(without_objects)), [
-            ("", "podtemplates"), ("autoscaling.x-k8s.io", "provisioningrequests"), ("kueue.x-k8s.io", "admissionchecks/status"),
-            ("kueue.x-k8s.io", "clusterqueues/status"), ("kueue.x-k8s.io", "localqueues/status"), ("kueue.x-k8s.io", "workloads"),
-            ("kueue.x-k8s.io", "workloads/status")])
+            ("", "podtemplates"), ("autoscaling.x-k8s.io", "provisioningrequests"), ("coordination.k8s.io", "leases"),
+            ("kueue.x-k8s.io", "admissionchecks/status"), ("kueue.x-k8s.io", "clusterqueues/status"), ("kueue.x-k8s.io", "localqueues/status"),
+            ("kueue.x-k8s.io", "provisioningrequestconfigs"), ("kueue.x-k8s.io", "workloads"), ("kueue.x-k8s.io", "workloads/status")])
+        configured = {"scheduler": {"kueueObjects": False, "kueueConfig": "waitForPodsReady: {enable: true}\n"}}
+        self.assertEqual(rules_of(render(configured), "berth"), without_objects)
 
     def test_declared_kinds_have_rights_and_a_fence(self):
         objects = render({"tenantPolicy": {"enabled": True}, "kinds": {

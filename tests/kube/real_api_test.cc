@@ -188,8 +188,6 @@ TEST_P(RealApi, StatusEventLease) {
   const std::string event_id = event_name(event, 1);
   const WriteResult told = run(create_event(event, event_id));
   EXPECT_EQ(told.outcome, Outcome::kOk) << told.message;
-  const WriteResult series = run(patch_event_series("default", event_id, 2, wall_us()));
-  EXPECT_EQ(series.outcome, Outcome::kOk) << series.message;
   EXPECT_EQ(run(bind_pod("default", name, uid, "n1")).outcome, Outcome::kOk);
   const WriteResult again = run(bind_pod("default", name, uid, "n1"));
   EXPECT_EQ(again.outcome, Outcome::kConflict);

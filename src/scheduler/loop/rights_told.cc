@@ -36,6 +36,8 @@ constexpr Use kUses[] = {
     {"", "persistentvolumes", "patch",
      "no existing volume is bound to a claim that waits for a pod (local volumes), and its pods are not "
      "bound"},
+    {"", "pods", "get",
+     "Berth can neither read a pod back after a lost answer nor see how the pods of a Workload ended"},
     {"", "pods", "delete", "Berth cannot evict victims or withdraw incomplete gangs"},
     {"", "podtemplates", "create", "Berth requests no nodes (provisioning checks)"},
     {"batch", "jobs/status", "patch",
@@ -46,6 +48,7 @@ constexpr Use kUses[] = {
      "Berth cannot release suspended JobSets or suspend running ones (or set --hold-jobs=false)"},
     {"scheduling.volcano.sh", "podgroups", "patch",
      "the phase of PodGroups is not updated, for which Volcano's controllers wait"},
+    {"kueue.x-k8s.io", "workloads", "get", "prebuilt Workloads are not taken over, and their work waits"},
     {"kueue.x-k8s.io", "workloads", "create", "no Workload objects are made (or set --kueue-objects=false)"},
     {"kueue.x-k8s.io", "workloads", "delete", "Workload objects without an owner are not deleted"},
     {"kueue.x-k8s.io", "workloads", "patch", "Workload objects are not kept up to date"},
@@ -64,13 +67,13 @@ constexpr Use kUses[] = {
      "no replica leads, and nothing is decided (or set --leader-elect=false)"},
     {"berth.dev", "queues/status", "patch", "the status of Queues is not updated"},
     {"events.k8s.io", "events", "create", "no events are written"},
-    {"events.k8s.io", "events", "patch", "repeated events are not counted"},
     {"discovery.k8s.io", "endpointslices", "", "API servers cannot find the visibility API"},
-    {"authentication.k8s.io", "", "", "the visibility API cannot identify its clients"},
-    {"authorization.k8s.io", "", "", "the visibility API cannot check the rights of its clients"},
+    {"authentication.k8s.io", "", "", "the dashboard cannot identify its users"},
+    {"authorization.k8s.io", "", "", "the dashboard cannot check the rights of its users"},
 };
 
 // Kinds of which Berth gets single objects. It reads one back after a lost answer, and asks for an owner that no watch has shown.
+// A prebuilt Workload is read before Berth takes it over.
 bool is_read_alone(const dialect::KindInfo& info) {
   return info.kind == dialect::Kind::kPod || info.kind == dialect::Kind::kWorkload ||
          dialect::owner_kind(info.kind) != nullptr;
@@ -131,10 +134,10 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
       add(dialect::kKueueGroup, resource, {"patch"});
     add(dialect::kAutoscalingGroup, "provisioningrequests", {"create", "delete"});
     add("", "podtemplates", {"create"});
+    add("coordination.k8s.io", "leases", {"list"});  // whether Kueue runs here
   }
   add(dialect::kBerthGroup, "queues/status", {"patch"});
-  add("events.k8s.io", "events", {"create", "patch"});
-  add("coordination.k8s.io", "leases", {"list"});
+  add("events.k8s.io", "events", {"create"});
   if (!of.lease_namespace.empty()) {
     const std::string group = "coordination.k8s.io";
     out.push_back({{"create", group, "leases"}, of.lease_namespace, {}});

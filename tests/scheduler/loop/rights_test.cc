@@ -102,6 +102,18 @@ TEST(Rights, EachThatIsTakenAwayIsSaidWithItsLoss) {
   }
 }
 
+// Each loss is of what Berth does with the right.
+TEST(Rights, ALossIsOfWhatTheRightIsFor) {
+  EXPECT_THAT(lost_without({"get", "", "pods"}), HasSubstr("how the pods of a Workload ended"));
+  EXPECT_THAT(lost_without({"get", "kueue.x-k8s.io", "workloads"}), HasSubstr("prebuilt"));
+  EXPECT_THAT(lost_without({"get", "batch", "jobs"}), HasSubstr("owner that it has not seen"));
+  EXPECT_THAT(lost_without({"create", "authentication.k8s.io", "tokenreviews"}), HasSubstr("dashboard"));
+  EXPECT_THAT(lost_without({"create", "authorization.k8s.io", "subjectaccessreviews"}),
+              HasSubstr("dashboard"));
+  // An event is made once, and never written again.
+  EXPECT_EQ(lost_without({"patch", "events.k8s.io", "events"}), "");
+}
+
 // The rights that `berth check` asks about are those that are shipped, no more and no fewer.
 TEST(Rights, ThoseThatAreNeededAreThoseOfTheRoles) {
   std::set<kube::Right> needed;
@@ -120,7 +132,9 @@ TEST(Rights, ThoseThatAreNeededAreThoseOfTheRoles) {
   EXPECT_EQ(without.count("patch jobs.batch"), 0u);
   EXPECT_EQ(without.count("create workloads.kueue.x-k8s.io"), 0u);
   EXPECT_EQ(without.count("update leases.coordination.k8s.io"), 0u);
-  EXPECT_EQ(without.count("list leases.coordination.k8s.io"), 1u);
+  // Without Kueue's kinds nothing asks whether Kueue runs here.
+  EXPECT_EQ(without.count("list leases.coordination.k8s.io"), 0u);
+  EXPECT_EQ(without.count("watch provisioningrequestconfigs.kueue.x-k8s.io"), 0u);
   for (const NeededRight& one :
        needed_rights({.serves = [](std::string_view group, std::string_view) { return group.empty(); }}))
     EXPECT_TRUE(one.right.group.empty() || !one.ns.empty()) << one.right.full_resource();
