@@ -23,7 +23,8 @@ FakeOptions all_kinds() {
     if (info.resource == "jobs" || info.resource == "clusterqueues" || info.resource == "workloads") continue;
     std::string version = "v1";
     if (group == "kueue.x-k8s.io") version = "v1beta2";
-    if (group == "berth.dev" || group == "scheduling.x-k8s.io") version = "v1alpha1";
+    if (group == "berth.dev" || group == "scheduling.x-k8s.io" || group == "topology.volcano.sh")
+      version = "v1alpha1";
     if (group == "jobset.x-k8s.io") version = "v1alpha2";
     if (group == "scheduling.volcano.sh") version = "v1beta1";
     if (group == "scheduling.run.ai") version = "v2";

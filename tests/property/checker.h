@@ -95,6 +95,7 @@ class Checker {
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const;
   std::string check_minimal(const WorkloadRecord& holder);
+  bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
   bool come_near(const WorkloadRecord& holder);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
   bool over_somewhere(const WorkloadRecord& w,

@@ -385,6 +385,13 @@ std::string Checker::check_minimal(const WorkloadRecord& holder) {
   return "";
 }
 
+// An earlier decide() may have begun a part of the workload: that part stands.
+bool Checker::came_now(const SlotRecord& slot) const {
+  return (slot.state == SlotState::kHeld || slot.state == SlotState::kBinding) &&
+         std::any_of(came_.begin(), came_.end(),
+                     [&](const Ledger::Coming& one) { return one.slot == &slot; });
+}
+
 // Without its victims the holder may be the first of its kind, which may go anywhere. Beside them its slots come one after the other:
 // to be near to each other alone is not enough.
 bool Checker::come_near(const WorkloadRecord& holder) {
@@ -398,8 +405,7 @@ bool Checker::come_near(const WorkloadRecord& holder) {
   std::vector<Coming> all;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (SlotRecord& slot : w.sets[s]) {
-      const bool comes = slot.state == SlotState::kHeld || slot.state == SlotState::kBinding;
-      if (comes && !slot.taken.opaque)
+      if (came_now(slot) && !slot.taken.opaque)
         all.push_back({&slot, std::exchange(slot, SlotRecord{}), &sets[s]->pod});
     }
   }
@@ -436,7 +442,8 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
   for (std::size_t s = 0; s < holder.sets.size(); ++s) {
     for (const auto& slot : holder.sets[s]) {
       if (slot.state != SlotState::kHeld && slot.state != SlotState::kBinding) continue;
-      if (!slot.taken.opaque) coming.push_back({&holder_sets[s]->pod, slot.taken.node, &slot});
+      if (!slot.taken.opaque && came_now(slot))
+        coming.push_back({&holder_sets[s]->pod, slot.taken.node, &slot});
       for (const auto& [pair, amount] : slot.taken.charges) {
         // Both are counted: over a limit anywhere on the holder's way up shows as less than nothing left.
         if (amount > 0 && ledger_.available(holder.spec.queue, pair, When::kAfter) < 0) fits = false;
