@@ -68,9 +68,9 @@ class Decisions {
   void charge_start(WorkloadId id, int sign);
   // With that charged: is no node, device, queue or lane of it beyond what it has?
   bool start_fits(WorkloadId id) const;
-  // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before, once starts that
-  // go with them have gone too. Those are the ones behind them in a strict queue, and the ones that have their places by them.
-  // O(starts of the decide()).
+  // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before. Starts that go
+  // with the former have gone too. Those are behind them in a strict queue, or have their places by them.
+  // O(starts of the decide() x those that go).
   bool stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
                       const std::vector<PlacedSlot>& placed);
   // These have not started. `freed`: planes that a kept trial has freed already.
@@ -104,6 +104,12 @@ class Decisions {
   std::vector<std::pair<std::size_t, WorkloadId>> begun_behind(QueueId queue, std::size_t first) const;
   std::optional<WorkloadId> first_leaning(const std::vector<WorkloadId>& without) const;
   bool cancel_leaning();
+  std::vector<Slot> begun_places(WorkloadId id) const;
+  // Whether slots that are charged could have come one after the other, by all their terms.
+  template <class Slots>
+  bool terms_hold(const Slots& slots) const {
+    return state_.accounts.all_come(slots, kBothPlanes) && state_.accounts.fit_in_turn(slots, Mode::kStart);
+  }
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;
   void settle_begun();

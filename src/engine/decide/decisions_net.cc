@@ -84,7 +84,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   state_.changed(id);
 }
 
-// What started in the queue after that place in out_, in the order of the starts.
+// The starts in the queue after that place in out_, in their order.
 std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId queue,
                                                                         std::size_t first) const {
   std::vector<std::pair<std::size_t, WorkloadId>> behind;
@@ -107,31 +107,27 @@ void Decisions::cancel_behind() {
   } while (cancel_leaning());
 }
 
-bool Decisions::begun_in_turn(WorkloadId id) const {
-  if (!state_.accounts.counted().any()) return true;
+std::vector<Slot> Decisions::begun_places(WorkloadId id) const {
   const WorkloadState& w = state_.workloads[id.index()];
   std::vector<Slot> slots;
   for (const auto& [s, i] : begun_.at(id.value).slots) slots.push_back(w.sets[s].slots[i]);
-  return state_.accounts.fit_in_turn(slots, Mode::kStart);
+  return slots;
+}
+
+bool Decisions::begun_in_turn(WorkloadId id) const {
+  return !state_.accounts.counted().any() || state_.accounts.fit_in_turn(begun_places(id), Mode::kStart);
 }
 
 // The first start whose terms about other pods no longer hold, but for those of `without`.
 std::optional<WorkloadId> Decisions::first_leaning(const std::vector<WorkloadId>& without) const {
-  Counted& terms = state_.accounts.counted();
-  if (!terms.any()) return std::nullopt;
+  if (!state_.accounts.counted().any()) return std::nullopt;
   std::optional<std::pair<std::size_t, WorkloadId>> first;
-  for (const auto& [id, begun] : begun_) {
-    if (std::find(without.begin(), without.end(), WorkloadId(id)) != without.end()) continue;
-    const WorkloadState& w = state_.workloads[id];
-    std::vector<Counted::Place> places;
-    for (const auto& [s, i] : begun.slots) {
-      const Slot& slot = w.sets[s].slots[i];
-      places.emplace_back(slot.node, state_.shape_of(slot.charge).counted);
-    }
-    const std::pair at(begun.decisions.front(), WorkloadId(id));
+  for (const auto& [number, begun] : begun_) {
+    const WorkloadId id(number);
+    const std::pair at(begun.decisions.front(), id);
     if (first && *first < at) continue;
-    if (!terms.never_come(std::move(places), kBothPlanes).empty() || !begun_in_turn(WorkloadId(id)))
-      first = at;
+    if (std::find(without.begin(), without.end(), id) != without.end()) continue;
+    if (!terms_hold(begun_places(id))) first = at;
   }
   return first ? std::optional(first->second) : std::nullopt;
 }
@@ -145,8 +141,7 @@ bool Decisions::cancel_leaning() {
 
 bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
                                const std::vector<PlacedSlot>& placed) {
-  Counted& terms = state_.accounts.counted();
-  if (!terms.any()) return true;
+  if (!state_.accounts.counted().any()) return true;
   std::vector<WorkloadId> gone = all;
   std::size_t seen = 0;
   const auto take_away = [&](WorkloadId other) {
@@ -163,11 +158,7 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
     }
     if (const auto leaning = first_leaning(gone)) take_away(*leaning);
   } while (seen < gone.size());
-  std::vector<Counted::Place> places;
-  for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
-  const bool stands = std::find(gone.begin(), gone.end(), id) == gone.end() &&
-                      terms.never_come(std::move(places), kBothPlanes).empty() &&
-                      state_.accounts.fit_in_turn(placed, Mode::kStart);
+  const bool stands = std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(placed);
   while (gone.size() > all.size()) {
     charge_start(gone.back(), +1);
     gone.pop_back();

@@ -47,11 +47,9 @@ bool Placer::run() {
   if (!scope_.put_off && search()) return true;
   if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
     // The reasons are those of the first search. Quota that comes free may still be what the second one needs.
-    Failure first = failure_;
+    const Failure first = failure_;
     if (search()) return true;
-    first.steps_ended = failure_.steps_ended;
-    first.by_quota = failure_.by_quota;
-    failure_ = std::move(first);
+    forget_since(first);
   }
   if (!may_wait || failure_.steps_ended) return false;
   scope_.put_off = true;

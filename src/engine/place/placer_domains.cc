@@ -67,11 +67,13 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
   return false;
 }
 
-// The reasons of a try that is not the last one. Quota that comes free may still help it.
+// The reasons of a try that is not the one to tell of. More steps, and quota that comes free, may still help it.
 void Placer::forget_since(const Failure& before) {
   const bool lacked_quota = failure_.by_quota;
+  const bool steps_ended = failure_.steps_ended;
   failure_ = before;
-  failure_.by_quota = failure_.by_quota || lacked_quota;
+  failure_.by_quota = lacked_quota;
+  failure_.steps_ended = steps_ended;
 }
 
 // A group of several pod sets: in one domain, of the deepest level at which one has room; else in the fewest.

@@ -79,11 +79,12 @@ class Accounts {
   // Whether slots of one workload, charged on the planes of the mode, could have come one after the other (nodes/counted.h).
   template <class Slots>
   bool fit_in_turn(const Slots& slots, Mode mode) {
-    if (!counted_.any()) return true;
-    std::vector<Counted::Place> places;
-    for (const auto& slot : slots)
-      places.emplace_back(slot.node, shapes_[charges_[slot.charge].shape].shape.counted);
-    return counted_.fit_in_turn(std::move(places), mode);
+    return !counted_.any() || counted_.fit_in_turn(places_of(slots), mode);
+  }
+  // The same for their other terms, charged on these planes.
+  template <class Slots>
+  bool all_come(const Slots& slots, PlaneMask planes) {
+    return !counted_.any() || counted_.never_come(places_of(slots), planes).empty();
   }
   // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
   std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;
@@ -96,6 +97,14 @@ class Accounts {
   bool has_room_beside_terms(const Charged& slot, Plane plane) const;
 
  private:
+  template <class Slots>
+  std::vector<Counted::Place> places_of(const Slots& slots) const {
+    std::vector<Counted::Place> places;
+    for (const auto& slot : slots)
+      places.emplace_back(slot.node, shapes_[charges_[slot.charge].shape].shape.counted);
+    return places;
+  }
+
   struct Undo {
     Charged slot;
     PlaneMask planes = 0;

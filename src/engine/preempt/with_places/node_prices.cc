@@ -175,26 +175,26 @@ class Pricing {
       const std::int64_t now = room.fit();
       if (now <= fit) continue;
       ++last.step;
-      add_needed(last, room, since_, now);
+      add_needed(last, room, now);
       fit = now;
       since_.clear();
       prices_.push_back(last);
     }
   }
 
-  // Adds the units of `since` whose end is needed for so many slots. The others come back.
-  void add_needed(Priced& priced, NodeRoom& room, const std::vector<std::size_t>& since, std::int64_t slots) {
+  // Adds the units of since_ whose end is needed for so many slots. The others come back.
+  void add_needed(Priced& priced, NodeRoom& room, std::int64_t slots) {
     priced.begin = units_.size();
-    for (std::size_t k = since.size(); k > 0;) {
+    for (std::size_t k = since_.size(); k > 0;) {
       std::size_t first = k - 1;
-      const std::uint32_t unit = standings_[since[k - 1]].unit;
-      while (first > 0 && standings_[since[first - 1]].unit == unit) --first;
+      const std::uint32_t unit = standings_[since_[k - 1]].unit;
+      while (first > 0 && standings_[since_[first - 1]].unit == unit) --first;
       bool needed = true;
-      if (k < since.size()) {
-        for (std::size_t j = first; j < k; ++j) room.change(standings_[since[j]], -1);
+      if (k < since_.size()) {
+        for (std::size_t j = first; j < k; ++j) room.change(standings_[since_[j]], -1);
         needed = room.fit() < slots;
         if (needed) {
-          for (std::size_t j = first; j < k; ++j) room.change(standings_[since[j]], +1);
+          for (std::size_t j = first; j < k; ++j) room.change(standings_[since_[j]], +1);
         }
       }
       if (needed) add_unit(priced, unit, static_cast<std::int64_t>(k - first));

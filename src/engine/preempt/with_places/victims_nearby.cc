@@ -25,11 +25,7 @@ void VictimSearch::among_nearby() {
 
 // With the places charged: a pod of their kind that comes back elsewhere may leave them too far from it.
 bool VictimSearch::near_enough(const std::vector<PlacedSlot>& placed) const {
-  Counted& counted = state_.accounts.counted();
-  if (!counted.any()) return true;
-  std::vector<Counted::Place> places;
-  for (const PlacedSlot& p : placed) places.emplace_back(p.node, state_.shape_of(p.charge).counted);
-  return counted.never_come(std::move(places), planes_of(Mode::kPlan)).empty();
+  return state_.accounts.all_come(placed, planes_of(Mode::kPlan));
 }
 
 }  // namespace berth::engine
