@@ -54,6 +54,11 @@ Status Engine::apply(const Event& event) {
     Status operator()(const SlotUpdate& e) const { return s.slot_update(e); }
     Status operator()(const Withdraw& e) const { return s.withdraw(e); }
     Status operator()(const DemandMixUpdate& e) const { return s.demand_mix(e.mix); }
+    Status operator()(const DisruptionBudgetUpdate& e) const { return s.disruptions.set(e.name, e.allowed); }
+    Status operator()(const DisruptionBudgetRemove& e) const {
+      s.disruptions.remove(e.name);
+      return {};
+    }
   };
   BERTH_TRY(check_bounds(event));
   Status taken = std::visit(Visitor{s}, event);

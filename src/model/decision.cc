@@ -173,17 +173,24 @@ std::string places_text(const Reason& r, const std::string& below) {
   }
 }
 
+// The disruption budget that did not allow the eviction; nothing within budgets would have helped.
+std::string beyond_text(const Reason& r) {
+  return r.detail.empty() ? "" : fmt::format(" ({} allowed no more, and nothing else would do)", r.detail);
+}
+
 // About a workload that lost its place, or holds one.
 std::string change_text(const Reason& r) {
   switch (r.code) {
     case ReasonCode::kPreempted:
-      return fmt::format("preempted by {}, which ranks higher", r.subject);
+      return fmt::format("preempted by {}, which ranks higher{}", r.subject, beyond_text(r));
     case ReasonCode::kReclaimed:
-      return fmt::format("ran on borrowed quota, which {} reclaims", r.subject);
+      return fmt::format("ran on borrowed quota, which {} reclaims{}", r.subject, beyond_text(r));
     case ReasonCode::kReclaimedWhileBorrowing:
-      return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now", r.subject);
+      return fmt::format("ran on borrowed quota; {}, which ranks higher, borrows it now{}", r.subject,
+                         beyond_text(r));
     case ReasonCode::kReclaimedFairly:
-      return fmt::format("its queue used more than its fair share; {} gets the quota", r.subject);
+      return fmt::format("its queue used more than its fair share; {} gets the quota{}", r.subject,
+                         beyond_text(r));
     case ReasonCode::kWithdrawn:
       return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:

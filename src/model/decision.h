@@ -51,7 +51,7 @@ enum class ReasonCode : std::uint8_t {
   // about preemption
   kNoVictims,       // nothing may be preempted that would help; detail = the policy
   kWaitingForRoom,  // victims are ending: need slots are not free yet
-  // causes of evictions and holds
+  // causes of evictions and holds; of the first four: detail = the disruption budget that did not allow it
   kPreempted,                // for a workload of higher rank in the same queue: subject
   kReclaimed,                // quota that was borrowed goes back to its owner: subject
   kReclaimedWhileBorrowing,  // the same, for work of higher priority that borrows itself: subject

@@ -183,8 +183,31 @@ struct DemandMixUpdate {
   }
 };
 
-using Event = std::variant<NodeUpsert, NodeRemove, TopologyUpsert, TopologyRemove, FlavorUpsert, FlavorRemove,
-                           QueueUpsert, QueueRemove, ForeignPodUpsert, ForeignPodRemove, WorkloadUpsert,
-                           WorkloadRemove, SlotUpdate, Withdraw, DemandMixUpdate>;
+// How many pods of a disruption budget may be evicted now (PodTemplate::budgets). Evictions that are decided count until the next
+// update, for a minute at most. A budget that was not told, or is removed, allows all. Budgets never forbid an eviction: victims
+// within them go first.
+struct DisruptionBudgetUpdate {
+  static constexpr std::string_view kName = "disruption-budget";
+  std::string name;
+  std::int64_t allowed = 0;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+    v("allowed", s.allowed);
+  }
+};
+struct DisruptionBudgetRemove {
+  static constexpr std::string_view kName = "disruption-budget-remove";
+  std::string name;
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("name", s.name);
+  }
+};
+
+using Event =
+    std::variant<NodeUpsert, NodeRemove, TopologyUpsert, TopologyRemove, FlavorUpsert, FlavorRemove,
+                 QueueUpsert, QueueRemove, ForeignPodUpsert, ForeignPodRemove, WorkloadUpsert, WorkloadRemove,
+                 SlotUpdate, Withdraw, DemandMixUpdate, DisruptionBudgetUpdate, DisruptionBudgetRemove>;
 
 }  // namespace berth

@@ -38,6 +38,7 @@ struct PodTemplate {
   Shared<std::vector<PreferredCountedTerm>> preferred_terms;
   Shared<std::vector<std::string>>
       selected;  // the selectors of terms, its own or others', that count it; by name
+  Shared<std::vector<std::string>> budgets;  // the disruption budgets of the pod (DisruptionBudgetUpdate)
   std::vector<std::string>
       unsupported;  // constraints that Berth does not honour: the pod stays pending, with these words
   // The amounts that quota counts, if they differ from the request (resources left out, or counted as others). Base units.
@@ -63,6 +64,7 @@ struct PodTemplate {
     v("terms", s.terms);
     v("preferred_terms", s.preferred_terms);
     v("selected", s.selected);
+    v("budgets", s.budgets);
     v("placement", s.placement);
     v("unsupported", s.unsupported);
     v("counted", s.counted);

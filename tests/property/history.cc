@@ -321,8 +321,12 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       if (const auto name = pick(step.seed, names_of(ledger.queues))) out.push_back(QueueRemove{*name});
       return out;
     }
-    case StepKind::kDecide:
-      return out;
+    case StepKind::kDecide: {
+      if (!p.budgets || !r.chance(1, 3)) return out;
+      const std::string name = budget_name(r.between(0, kBudgetCount - 1));
+      if (r.chance(1, 8)) return {DisruptionBudgetRemove{name}};
+      return {DisruptionBudgetUpdate{name, r.between(0, 3)}};
+    }
   }
   return out;
 }

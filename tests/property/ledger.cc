@@ -180,6 +180,8 @@ void Ledger::apply(const Event& event) {
                  [&](const WorkloadRemove& e) { workloads.erase(e.uid); },
                  [&](const SlotUpdate& e) { update(e); },
                  [&](const DemandMixUpdate& e) { mix_given = !e.mix.kinds.empty(); },  // only scores
+                 [&](const DisruptionBudgetUpdate&) {},  // only the order of victims
+                 [&](const DisruptionBudgetRemove&) {},
                  [&](const Withdraw& e) {
                    WorkloadRecord& w = workloads.at(e.workload);
                    if (w.active() + w.count(SlotState::kHeld) > 0) w.withdrawn = true;

@@ -129,6 +129,7 @@ constexpr std::uint64_t kTwins = 0x7477696e73;
 constexpr std::uint64_t kPorts = 0x706f727473;
 constexpr std::uint64_t kTerms = 0x7465726d73;
 constexpr std::uint64_t kVolumes = 0x766f6c756d6573;
+constexpr std::uint64_t kBudgets = 0x62756467657473;
 constexpr std::uint64_t kSpreads = 0x737072656164;
 
 Profile profile_of(std::uint64_t seed) {
@@ -158,10 +159,15 @@ Profile profile_of(std::uint64_t seed) {
   p.terms = p.topology && Random(seed ^ kTerms).chance(1, 2);
   p.spreads = p.terms && Random(seed ^ kSpreads).chance(1, 2);
   p.volumes = Random(seed ^ kVolumes).chance(1, 3);
+  p.budgets = Random(seed ^ kBudgets).chance(1, 3);
   Random twins(seed ^ kTwins);
   if (twins.chance(1, 3)) p.twins = twins.next() | 1;
   p.ports = Random(seed ^ kPorts).chance(1, 3);
   return p;
+}
+
+std::string budget_name(std::int64_t i) {
+  return fmt::format("budget-{}", i);
 }
 
 std::string flavor_name(std::int64_t i) {
@@ -363,6 +369,15 @@ void set_volumes(const Profile& p, Group& group, Random& r) {
   for (Group& child : group.groups) set_volumes(p, child, r);
 }
 
+void set_budgets(Group& group, Random& r) {
+  for (PodSet& set : group.pod_sets) {
+    for (std::int64_t i = 0; i < kBudgetCount; ++i) {
+      if (r.chance(1, 3)) set.pod.budgets.edit().push_back(budget_name(i));
+    }
+  }
+  for (Group& child : group.groups) set_budgets(child, r);
+}
+
 void set_spreads(Group& group, Random& r) {
   for (PodSet& set : group.pod_sets) draw_spreads(r, set.pod.terms.edit());
   for (Group& child : group.groups) set_spreads(child, r);
@@ -413,6 +428,8 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   if (p.terms) set_wishes(w.root, wishes);
   Random volumes(seed ^ kVolumes);
   if (p.volumes) set_volumes(p, w.root, volumes);
+  Random budgets(seed ^ kBudgets);
+  if (p.budgets) set_budgets(w.root, budgets);
   Random awaits(seed ^ kAwaits);
   if (p.awaits && awaits.chance(2, 3)) {
     std::vector<std::string> flavors;

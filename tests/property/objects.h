@@ -41,6 +41,7 @@ struct Profile {
   bool ports = false;     // some pods take host ports
   bool terms = false;     // pods must be apart from others, or near to some
   bool spreads = false;   // pods must be spread: only with terms
+  bool budgets = false;   // some pods have disruption budgets
   bool volumes = false;   // pods have volumes that are on some nodes only
   // Most work has one of two shapes, drawn from this; 0: each workload has a shape of its own.
   std::uint64_t twins = 0;
@@ -48,6 +49,8 @@ struct Profile {
 Profile profile_of(std::uint64_t seed);
 
 std::string flavor_name(std::int64_t i);
+inline constexpr std::int64_t kBudgetCount = 3;
+std::string budget_name(std::int64_t i);
 
 // `id` names what is made; queues are numbered through the inner ones and then the leaves.
 Node make_node(const Profile& p, std::int64_t id, std::uint64_t seed);

@@ -300,15 +300,13 @@ Outcome run_history(const History& history, Coverage& coverage) {
   bool ok = true;
   for (const Step& step : history.steps) {
     if (!ok) break;
-    if (step.kind == StepKind::kDecide) {
-      ++coverage["step decide"];
-      now += static_cast<TimeMs>(step.seed % 5000);
-      ok = run.decide(now) && (step.seed % 4 != 0 || run.stable(now));
-      continue;
-    }
+    const bool decides = step.kind == StepKind::kDecide;
     const auto events = events_of(history, step, run.ledger());
-    if (!events.empty()) ++coverage[fmt::format("step {}", enum_name(step.kind))];
+    if (decides || !events.empty()) ++coverage[fmt::format("step {}", enum_name(step.kind))];
     for (const Event& event : events) ok = ok && run.apply(event);
+    if (!ok || !decides) continue;
+    now += static_cast<TimeMs>(step.seed % 5000);
+    ok = run.decide(now) && (step.seed % 4 != 0 || run.stable(now));
   }
   ok = ok && run.settle(now + 10'000) && run.from_rest(history.seed) && run.replays();
   return run.take();

@@ -50,6 +50,7 @@ enum class Kind : std::uint8_t {
   kCsiDriver,
   kCsiStorageCapacity,
   kHyperNode,
+  kDisruptionBudget,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -76,6 +77,12 @@ inline constexpr std::array kKinds{
              .word = "HyperNode",
              .group = kVolcanoTopologyGroup,
              .resource = "hypernodes"},
+    // Before pods: so each is told once, with its budgets.
+    KindInfo{.kind = Kind::kDisruptionBudget,
+             .word = "PodDisruptionBudget",
+             .group = "policy",
+             .resource = "poddisruptionbudgets",
+             .namespaced = true},
     // Before pods: those that mount volumes are taken with what is known of these.
     KindInfo{.kind = Kind::kStorageClass,
              .word = "StorageClass",

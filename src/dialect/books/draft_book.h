@@ -93,6 +93,7 @@ struct Settings {
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   std::vector<std::vector<std::string>> selected;  // by role: PodTemplate::selected; empty: none
+  std::vector<std::vector<std::string>> budgets;   // by role: PodTemplate::budgets; empty: none
   bool operator==(const Settings&) const = default;
 };
 

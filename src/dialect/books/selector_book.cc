@@ -102,6 +102,8 @@ std::vector<SelectorBook::Number> SelectorBook::selecting(const std::string& ns,
   }
   look_at(others_);
   std::sort(out.begin(), out.end());
+  std::int64_t budgets = 0;
+  std::erase_if(out, [&](Number number) { return is_budget(number) && ++budgets > kMostBudgets; });
   return out;
 }
 

@@ -1,6 +1,8 @@
-// The pod selectors that some term names (selectors in use), and the pods that they may select. Private to the intake.
+// The pod selectors that some term or PodDisruptionBudget names (selectors in use), and the pods that they may select. Private to the
+// intake.
 //
-// A selector is in use while a pod, or the template of an owner that waits for its places, has a term with it. Pods are told from the
+// A selector of a term is in use while a pod, or the template of an owner that waits for its places, has a term with it. That of a
+// PodDisruptionBudget is a selector of its own, with the name of the budget. Pods are told from the
 // others by the label that a selector asks for first: they are listed by the values of the keys that selectors in use begin with.
 // Selectors without such a label are compared with every pod.
 // Cost: use() of a known selector O(1); of the first with its key O(pods), else O(pods with its label). selecting() O(labels of the pod
@@ -26,8 +28,12 @@ class SelectorBook {
   using Number = std::uint32_t;
   using Pods = std::set<std::uint32_t>;  // by their index in the book of pods
 
+  // More budgets per pod are not looked at: pods x budgets must not grow without a bound. The Eviction API refuses two already.
+  static constexpr std::int64_t kMostBudgets = 8;
+
   bool any() const { return !by_name_.empty(); }
   const std::string& name(Number number) const { return entries_[number].what.name; }
+  bool is_budget(Number number) const { return entries_[number].what.budget; }
 
   // One more user (+1), or one fewer (-1). The selector, if it is in use from now on, or no longer.
   std::optional<Number> use(const PodSelector& selector, int delta);
@@ -41,7 +47,8 @@ class SelectorBook {
   void add(std::uint32_t pod, const Labels& labels, const std::string* only = nullptr);
   void remove(std::uint32_t pod, const Labels& labels);
 
-  // The selectors in use that select such a pod, ascending. `of_ns`: the labels of its namespace, asked for only where they matter.
+  // The selectors in use that select such a pod, ascending, and of budgets the first kMostBudgets. `of_ns`: the labels of its
+  // namespace, asked for only where they matter.
   std::vector<Number> selecting(const std::string& ns, const Labels& labels,
                                 const std::function<Labels()>& of_ns) const;
   // Whether some selector in use goes by labels of namespaces.

@@ -292,28 +292,37 @@ class DraftSettings::OfPods {
     if (out_.enough) out_.needs = std::min(out_.needs, draft_.size);
   }
 
-  // The selectors that count its pods, by role. Pods that are still to come are those of the template.
+  // The selectors that count its pods, by role, and the budgets of these. Pods that are still to come are those of the template.
   void find_selected() {
     const SelectorBook& book = books_.pods.selectors();
     if (!book.any()) return;
-    bool any = false;
     for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
       const Role& role = draft_.roles[r];
       auto& names = out_.selected.emplace_back();
+      auto& budgets = out_.budgets.emplace_back();
+      const auto add = [&](SelectorBook::Number number) {
+        (book.is_budget(number) ? budgets : names).push_back(book.name(number));
+      };
       const auto pods = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
       for (const auto& [number, selected] : role.selected) {
-        names.push_back(book.name(number));
-        if (selected < pods) differs_ = book.name(number);
+        add(number);
+        if (selected < pods && !book.is_budget(number)) differs_ = book.name(number);
       }
       if (pods == 0 && owner_ != nullptr && r < owner_->ask.sets.size()) {
         const auto of_ns = [&] { return books_.objects.labels_of_namespace(draft_.ns); };
         for (const auto number : book.selecting(draft_.ns, owner_->ask.sets[r].marks->labels, of_ns))
-          names.push_back(book.name(number));
+          add(number);
       }
       std::sort(names.begin(), names.end());
-      any = any || !names.empty();
+      std::sort(budgets.begin(), budgets.end());
     }
-    if (!any) out_.selected.clear();
+    drop_if_empty(out_.selected);
+    drop_if_empty(out_.budgets);
+  }
+
+  static void drop_if_empty(std::vector<std::vector<std::string>>& by_role) {
+    if (std::all_of(by_role.begin(), by_role.end(), [](const auto& names) { return names.empty(); }))
+      by_role.clear();
   }
 
   void find_topology() {

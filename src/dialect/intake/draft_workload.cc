@@ -57,6 +57,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
       auto& selected = set.pod.selected.edit();  // beside its claims
       selected.insert(selected.end(), settings.selected[i].begin(), settings.selected[i].end());
     }
+    if (i < settings.budgets.size() && !settings.budgets[i].empty()) set.pod.budgets = settings.budgets[i];
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     if (i < settings.kept.size() && settings.kept[i] != 0)

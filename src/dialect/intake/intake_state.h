@@ -46,6 +46,10 @@ struct IntakeView::Impl {
   void note_volumes(std::uint32_t ix);
   bool reshape(std::uint32_t draft_ix, std::uint32_t role_ix, const std::vector<std::uint32_t>& of_role);
 
+  // intake_budgets.cc: PodDisruptionBudgets (namespace/name)
+  void upsert_budget(const DisruptionBudget& object);
+  void remove_budget(const std::string& key);
+
   // intake_pods.cc: pods
   void upsert_pod(Pod&& pod);
   void drop(std::uint32_t ix);
@@ -116,7 +120,12 @@ struct IntakeView::Impl {
   std::map<std::string, OwnerName> missing_owners;  // by uid
   std::set<std::string> changed_gangs;              // by uid: how many of their pods run, or have ended
   std::set<std::string> changed_claims;             // namespace/name
-  TimeMs arrivals = 0;                              // stands in for creation times that are not there
+  struct Budget {
+    std::optional<PodSelector> pods;  // none: it has none
+    std::int64_t allowed = 0;
+  };
+  std::map<std::string, Budget> budgets;  // namespace/name
+  TimeMs arrivals = 0;                    // stands in for creation times that are not there
 };
 
 }  // namespace berth::dialect

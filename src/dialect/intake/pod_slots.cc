@@ -169,7 +169,10 @@ void PodSlots::charge_foreign(PodRecord& record) {
   foreign.attaches = record.shape->attaches;
   foreign.terms = *record.shape->terms;
   foreign.selected = *record.shape->selected;
-  for (const auto number : record.selected) foreign.selected.push_back(books_.pods.selectors().name(number));
+  const SelectorBook& book = books_.pods.selectors();
+  for (const auto number : record.selected) {
+    if (!book.is_budget(number)) foreign.selected.push_back(book.name(number));
+  }
   foreign.ending = record.pod.meta.deleting && !record.selected.empty();
   record.charged_as_foreign = true;
   events_.add(ForeignPodUpsert{std::move(foreign)});

@@ -272,6 +272,10 @@ RuntimeClass: apiVersion handler kind metadata=ObjectMeta overhead=Overhead sche
 Overhead: podFixed
 Scheduling: nodeSelector tolerations=Toleration
 RuntimeClassSpec: overhead=Overhead runtimeHandler scheduling=Scheduling
+PodDisruptionBudget: apiVersion kind metadata=ObjectMeta spec=PodDisruptionBudgetSpec status=PodDisruptionBudgetStatus
+PodDisruptionBudgetSpec: maxUnavailable minAvailable selector=LabelSelector unhealthyPodEvictionPolicy
+PodDisruptionBudgetStatus: conditions=Condition currentHealthy desiredHealthy disruptedPods disruptionsAllowed expectedPods
+  observedGeneration
 PersistentVolumeClaim: apiVersion kind metadata=ObjectMeta spec=PersistentVolumeClaimSpec status=PersistentVolumeClaimStatus
 PersistentVolumeClaimStatus: accessModes allocatedResourceStatuses allocatedResources capacity
   conditions=PersistentVolumeClaimCondition currentVolumeAttributesClassName modifyVolumeStatus=ModifyVolumeStatus phase
@@ -323,6 +327,7 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "StatefulSet", "v1", "StatefulSet"},
     {"scheduling.k8s.io", "PriorityClass", "v1 v1beta1 v1alpha1", "PriorityClass"},
     {"node.k8s.io", "RuntimeClass", "v1 v1beta1 v1alpha1", "RuntimeClass"},
+    {"policy", "PodDisruptionBudget", "v1", "PodDisruptionBudget"},
     // Not read, and no mistakes.
     {"", "Binding", "", ""},
     {"", "ComponentStatus", "", ""},

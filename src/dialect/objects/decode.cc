@@ -88,6 +88,8 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_limit_range(f, v); }},
     Decoder<V>{Kind::kRuntimeClass,
                [](FieldReader<V>& f, const V& v) -> Object { return read_runtime_class(f, v); }},
+    Decoder<V>{Kind::kDisruptionBudget,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_disruption_budget(f, v); }},
     Decoder<V>{Kind::kProvisioningRequestConfig,
                [](FieldReader<V>& f, const V& v) -> Object { return read_provisioning_config(f, v); }},
     Decoder<V>{Kind::kProvisioningRequest,

@@ -27,7 +27,7 @@ using Object =
                  VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
                  ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
                  PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, CsiDriver,
-                 CsiStorageCapacity, HyperNode, Declared>;
+                 CsiStorageCapacity, HyperNode, DisruptionBudget, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

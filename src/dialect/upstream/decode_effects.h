@@ -1,4 +1,5 @@
-// Decoders of what the API server lets pods be changed by: LimitRange (v1), RuntimeClass (node.k8s.io/v1).
+// Decoders of what the API server lets pods be changed by, LimitRange (v1) and RuntimeClass (node.k8s.io/v1), and of
+// PodDisruptionBudget (policy/v1).
 // Included by decode.cc only.
 #pragma once
 
@@ -47,6 +48,17 @@ LimitRange read_limit_range(FieldReader<V>& f, const V& object) {
     }
     out.limits.push_back(std::move(limit));
   });
+  return out;
+}
+
+inline constexpr std::int64_t kMaxDisruptions = 2'147'483'647;  // an int32 there
+
+template <class V>
+DisruptionBudget read_disruption_budget(FieldReader<V>& f, const V& object) {
+  DisruptionBudget out;
+  out.meta = read_meta(f, object, Kind::kDisruptionBudget, false);
+  out.pods = read_label_selector(f, f.map(object, "spec"), "selector");
+  out.allowed = f.integer(f.map(object, "status"), "disruptionsAllowed", 0, 0, kMaxDisruptions);
   return out;
 }
 

@@ -32,6 +32,7 @@ struct PodSelector {
   LabelSelector pods;
   std::vector<TermNamespaces> within;  // each of them has the pod's namespace
   std::string name;                    // CountedTerm::selector; says what it selects
+  bool budget = false;                 // of a PodDisruptionBudget, which has the name: no term counts these pods
 
   // Whether it looks at the labels of namespaces.
   bool asks_namespaces() const;
@@ -154,6 +155,14 @@ struct LimitRange {
 };
 
 // The additions of a container runtime to its pods.
+// A PodDisruptionBudget: how many of its pods may be disrupted now, as the API server's controller says.
+struct DisruptionBudget {
+  static constexpr Kind kKind = Kind::kDisruptionBudget;
+  Meta meta;
+  LabelSelector pods;        // one without requirements has no pods, as for the default scheduler
+  std::int64_t allowed = 0;  // status.disruptionsAllowed; 0 where it has no status yet
+};
+
 struct RuntimeClass {
   static constexpr Kind kKind = Kind::kRuntimeClass;
   Meta meta;

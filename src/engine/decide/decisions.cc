@@ -119,6 +119,8 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
   const auto end = [&](std::uint32_t s, std::uint32_t i) {
     const Slot& slot = w.sets[s].slots[i];
     d.slots.push_back(placement(s, i, slot.node, slot.grant));
+    const std::string_view passed = state_.disruptions.use(*w.sets[s].budgets, state_.now);
+    if (!d.beneficiary.empty() && d.reason.detail.empty()) d.reason.detail = passed;
     state_.move_slot(id, s, i, SlotState::kReleasing, 0, freed);
   };
   for (const auto& [s, i] : part) end(s, i);

@@ -34,6 +34,7 @@
 #include "engine/quota/lanes.h"
 #include "engine/quota/tree.h"
 #include "engine/state/accounts.h"
+#include "engine/state/disruptions.h"
 #include "engine/state/done.h"
 #include "engine/state/foreign_pods.h"
 #include "engine/state/news.h"
@@ -64,6 +65,7 @@ struct PodSetState {
   // further slots get quota alone, too, and their places together with the unplaced
   bool fills_up = false;
   std::vector<DemandBand> bands;  // as given; state/bands.h reads them
+  Shared<std::vector<std::string>> budgets;  // of each of its pods
 };
 
 // A position in the line of aged work (order/rank.h).
@@ -324,6 +326,7 @@ class State {
   std::map<std::string, Topology> topologies;
   PairNames pairs;
   ForeignPods foreign;
+  Disruptions disruptions;
   Pending pending;
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;

@@ -130,6 +130,7 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
       pending.wake_all();  // what of it may yield has changed
     s.least = from.least_count();
     s.bands = from.bands;
+    s.budgets = from.pod.budgets;
     std::size_t want = static_cast<std::size_t>(from.count);
     // Slots that have a place stay, whatever the new count says, until they are gone.
     for (std::size_t at = s.slots.size(); at > want; --at) {

@@ -37,6 +37,7 @@ bool VolumeWait::needs_no_more(const std::string& key, const std::string& pod) {
   if (claim == claims_.end()) return false;
   claim->second.pods.erase(pod);
   if (!claim->second.pods.empty()) return false;
+  if (claim->second.flying) return true;  // it stays until the answer: the next write must not get that
   claims_.erase(claim);
   left_.insert(key);
   return true;
@@ -195,6 +196,12 @@ void VolumeWait::answered(const std::string& key, std::string_view version, std:
   if (it == claims_.end() || !it->second.flying) return;
   Claim& claim = it->second;
   claim.flying = false;
+  if (claim.pods.empty()) {
+    // Where it is written on the volume that is kept for it, the watch shows that soon, and the volume is its own.
+    if (!error.empty() || claim.volume != claim.step.volume) left_.insert(key);
+    claims_.erase(it);
+    return;
+  }
   if (claim.volume != claim.step.volume) {  // another was chosen meanwhile
     asks_.emplace(now, key);
   } else if (error.empty()) {

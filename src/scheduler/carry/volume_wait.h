@@ -111,7 +111,7 @@ class VolumeWait {
     TimeMs deadline = 0;
   };
   struct Claim {
-    std::set<std::string> pods;  // that need it
+    std::set<std::string> pods;  // that need it; none: only the answer to its write is waited for
     dialect::ClaimStep step;     // as it was last told
     std::string node;            // that is written on it, or is to be; or that of its volume
     std::string volume;          // on which it is written, or is to be; "": the node is written

@@ -280,5 +280,41 @@ TEST(VolumeWait, AClaimIsWrittenOnTheVolumeThatIsChosenLast) {
   EXPECT_THAT(b.take_refusals(b.now), ElementsAre(Pair("default/data", ElementsAre("n1"))));
 }
 
+// Its pod is decided anew while the write is on its way: the answer is that of the former write, and not of the next one.
+TEST(VolumeWait, AnAnswerCountsForTheWriteThatItAnswers) {
+  Book b;
+  const auto on = [](const std::string& volume, ClaimNeed need, int version) {
+    ClaimStep out = step("data", need, version);
+    out.volume = volume;
+    return out;
+  };
+  b.add("w", "p", b.now);
+  b.needs("p", "n1", {on("v1", ClaimNeed::kVolume, 3)});
+  EXPECT_THAT(b.asks(), ElementsAre("default/data on n1"));
+  b.leave("p");
+  EXPECT_THAT(b.take_left(), IsEmpty()) << "v1 is not free: the claim may be on it";
+  b.add("w", "p", b.now);
+  b.needs("p", "n2", {on("v2", ClaimNeed::kVolume, 9)});
+  EXPECT_THAT(b.asks(), IsEmpty()) << "the first is on its way";
+  b.answered("default/data", "8", "", b.now);
+  (void)b.take_looks();
+  b.needs("p", "n2", {on("v2", ClaimNeed::kVolume, 9)});
+  EXPECT_THAT(b.backs(), IsEmpty()) << "nothing was taken off v2";
+  const auto asks = b.take_asks(b.now);
+  ASSERT_EQ(asks.size(), 1u);
+  EXPECT_EQ(asks[0].step.volume, "v2");
+  // Without another decision the answer ends it. The volume that the claim is on stays kept until the watch shows that.
+  b.leave("p");
+  b.answered("default/data", "10", "", b.now);
+  EXPECT_THAT(b.take_left(), IsEmpty());
+  b.add("w", "p", b.now);
+  b.needs("p", "n2", {on("v3", ClaimNeed::kVolume, 3)});
+  EXPECT_EQ(b.asks().size(), 1u);
+  b.leave("p");
+  b.answered("default/data", "", "Conflict", b.now);
+  EXPECT_THAT(b.take_left(), ElementsAre("default/data"));
+  EXPECT_TRUE(b.empty());
+}
+
 }  // namespace
 }  // namespace berth::scheduler

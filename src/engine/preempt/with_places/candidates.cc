@@ -171,7 +171,8 @@ std::uint32_t Candidates::next() {
     Unit unit = line.units[line.next++];
     if (line.next < line.units.size()) lists_.in_order(line.queue, line.next + 1);
     const YieldCause cause = line.cause;
-    const bool over = rights_.ends_line(unit, cause);
+    // Behind units with fewer pods beyond their budgets may come others of lower priority.
+    const bool over = rights_.ends_line(unit, cause) && !lists_.some_beyond(line.queue);
     if (over || line.next == line.units.size()) {
       heap_.pop_back();
     } else {

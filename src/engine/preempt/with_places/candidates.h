@@ -82,6 +82,13 @@ class Candidates {
   // The amount of a pair that a unit frees.
   std::int64_t frees(std::uint32_t i, FlavorResource pair) const;
 
+  // Its pods are disrupted, too. Those of a hold run nowhere.
+  void disrupt(const Unit& unit, Disrupted& by) const {
+    if (unit.holder) return;
+    const WorkloadState& v = state_.workloads[unit.workload.index()];
+    each_slot(unit, [&](const Slot&, std::uint32_t set, std::uint32_t) { by.add(*v.sets[set].budgets); });
+  }
+
   // Calls f(slot, set, index) for the slots of a unit.
   template <class F>
   void each_slot(const Unit& unit, F&& f) const {

@@ -100,6 +100,7 @@ class NodeRoom {
 
 // A place for one more slot, and what must go for it.
 struct Priced {
+  std::int64_t beyond = 0;
   std::int64_t priority = kInt64Min;
   bool whole = false;
   std::int64_t cost = 0;
@@ -109,7 +110,7 @@ struct Priced {
   std::size_t begin = 0;    // of its units, in Pricing::units_
   std::size_t end = 0;
 
-  auto key() const { return std::tie(priority, whole, cost, node, step); }
+  auto key() const { return std::tie(beyond, priority, whole, cost, node, step); }
 };
 
 class Pricing {
@@ -209,6 +210,7 @@ class Pricing {
     const Unit& u = candidates_[among_[unit]].unit;
     const Int128 cost = asked_ > 1 ? Int128{u.cost} * here / slots_of_[unit] : Int128{u.cost};
     priced.cost = saturating_add(priced.cost, clamp_to_int64(cost));
+    priced.beyond += u.beyond;
     if (!u.holder && std::tie(u.priority, u.whole) > std::tie(priced.priority, priced.whole)) {
       priced.priority = u.priority;
       priced.whole = u.whole;
@@ -232,7 +234,7 @@ class Pricing {
         out.order.push_back(i);
       }
       if (left <= 0 || --missing[priced.shape] < 0) continue;
-      if (--left == 0) out.dearest = {priced.priority, priced.whole, priced.cost};
+      if (--left == 0) out.dearest = {priced.beyond, priced.priority, priced.whole, priced.cost};
     }
     return out;
   }

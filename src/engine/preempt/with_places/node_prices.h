@@ -14,6 +14,7 @@ namespace berth::engine {
 
 struct NodePrices {
   struct Price {
+    std::int64_t beyond = 0;  // pods beyond their disruption budgets, each unit for itself
     std::int64_t priority = kInt64Min;
     bool whole = false;
     std::int64_t cost = 0;
@@ -28,12 +29,12 @@ struct NodePrices {
   // that stands on several nodes.
   bool none_cheaper_beyond(const Unit& unit, std::int64_t widest) const {
     return dearest && !unit.holder &&
-           *dearest <= Price{unit.priority, unit.whole, parted ? unit.cost / widest : unit.cost};
+           *dearest <= Price{unit.beyond, unit.priority, unit.whole, parted ? unit.cost / widest : unit.cost};
   }
 };
 
 // The candidates of `among` (in order of rank and cost), in the order of the prices of their nodes. Candidates that help on no node
-// are left out. The price of a node is the rank and cost of the least units, in order, that make room for one more slot. Unneeded
+// are left out. The price of a node is the pods beyond their budgets, the rank and the cost of the least units, in order, that make room for one more slot. Unneeded
 // units are left out. Each further slot has its own price. If more than one slot is requested, a unit on several nodes counts on
 // each with its part. Charges nothing. O(slots of `among` x devices).
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,

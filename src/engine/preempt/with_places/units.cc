@@ -1,6 +1,7 @@
 #include "engine/preempt/with_places/units.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "base/checked.h"
@@ -49,6 +50,7 @@ bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
     return std::make_tuple(-u.started, ~u.arrival, u.whole, u.set, ~u.slot);
   };
   if (a.holder != b.holder) return a.holder;
+  if (a.beyond != b.beyond) return a.beyond < b.beyond;
   switch (order) {
     case VictimOrder::kYoungestFirst:
       return tie(a) < tie(b);
@@ -70,7 +72,7 @@ bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
 std::span<const Unit> UnitLists::of(QueueId queue, VictimOrder order) {
   if (lists_.size() < state_.queues.size()) lists_.resize(state_.queues.size());
   List& list = lists_[queue.index()];
-  const std::uint64_t version = state_.queues[queue.index()].starts;
+  const std::uint64_t version = state_.queues[queue.index()].starts + state_.disruptions.version();
   if (list.built && list.version == version && list.order == order) return list.units;
   list.version = version;
   list.order = order;
@@ -97,6 +99,7 @@ void UnitLists::sort(List& list, std::size_t count) {
 void UnitLists::build(QueueId queue, List& list) const {
   list.units.clear();
   list.widest = 1;
+  list.some_beyond = false;
   const auto& started = state_.queues[queue.index()].started;
   list.units.reserve(started.size());
   for (const WorkloadId id : started) {
@@ -138,7 +141,28 @@ void UnitLists::build(QueueId queue, List& list) const {
       });
     }
     list.units.push_back(whole);
+    if (state_.disruptions.any()) count_beyond(list, id);
   }
+}
+
+// For the units of the workload, which are the last of the list: its surplus, then its whole.
+void UnitLists::count_beyond(List& list, WorkloadId id) const {
+  const WorkloadState& w = state_.workloads[id.index()];
+  const auto has = [](const PodSetState& set) { return !set.budgets->empty(); };
+  if (std::none_of(w.sets.begin(), w.sets.end(), has)) return;
+  Disrupted all(state_.disruptions, state_.now);
+  for (const PodSetState& set : w.sets)
+    each_active(set, [&](const Slot&, std::uint32_t, std::int64_t) { all.add(*set.budgets); });
+  Unit& whole = list.units.back();
+  whole.beyond = all.beyond();
+  for (auto unit = std::next(list.units.rbegin());
+       unit != list.units.rend() && unit->workload == id && !unit->whole; ++unit) {
+    Disrupted one(state_.disruptions, state_.now);
+    one.add(*w.sets[unit->set].budgets);
+    unit->beyond = one.beyond();
+    whole.beyond -= unit->beyond;
+  }
+  list.some_beyond = list.some_beyond || all.beyond() > 0;
 }
 
 std::span<const QueueId> UnitLists::tree(QueueId root) {

@@ -25,6 +25,8 @@ struct Unit {
   std::int64_t priority = 0;
   // Cost of evicting this unit. For a whole: without the surplus units of the same workload, which always go first.
   std::int64_t cost = 0;
+  // So many of its pods are beyond their disruption budgets, if it alone goes. For a whole: without its surplus units, as cost.
+  std::int64_t beyond = 0;
   std::int64_t standing = 0;  // in line (preempt/rights/standing.h), where that decides
   std::uint32_t set = 0;      // for a surplus slot
   std::uint32_t slot = 0;
@@ -37,7 +39,8 @@ struct Unit {
 // Recomputes a surplus slot; false: it is no surplus any more. O(1) if nothing of its pod set was evicted, else O(slots).
 bool renew(Unit& unit, const WorkloadState& workload);
 
-// Whether `a` is evicted before `b` in this order. The order is total.
+// Whether `a` is evicted before `b` in this order. Units with fewer pods beyond their disruption budgets go first, whatever the order
+// says, as in the default scheduler. The order is total.
 bool yields_before(VictimOrder order, const Unit& a, const Unit& b);
 
 class UnitLists {
@@ -52,6 +55,8 @@ class UnitLists {
   }
   // Among the units of of() for this queue: the most slots of one that runs on several nodes; 1: all run on one node.
   std::int64_t widest(QueueId queue) const { return lists_[queue.index()].widest; }
+  // Some of these units are beyond their disruption budgets.
+  bool some_beyond(QueueId queue) const { return lists_[queue.index()].some_beyond; }
   // The queues below this root, by id.
   std::span<const QueueId> tree(QueueId root);
 
@@ -61,10 +66,12 @@ class UnitLists {
     std::uint64_t version = 0;
     VictimOrder order = VictimOrder::kCost;
     std::int64_t widest = 1;
+    bool some_beyond = false;
     std::vector<Unit> units;
     std::size_t sorted = 0;  // so many are in order, and before all others
   };
   void build(QueueId queue, List& list) const;
+  void count_beyond(List& list, WorkloadId id) const;
   static void sort(List& list, std::size_t count);
 
   const State& state_;

@@ -161,6 +161,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
     }));
   } else {
     consider(minimal([this] { return candidates_->next(); }));
+    if (best_ && worth(*best_).beyond > 0) within_budgets();
   }
   if (steps_.ended()) return std::nullopt;
   if (!best_ && !fair && candidates_->some_were_protected()) {
@@ -329,7 +330,8 @@ void VictimSearch::improve() {
   const bool by_node = nodes_short && !level;
   const auto beyond = [&](std::uint32_t i) {
     const Unit& unit = (*candidates_)[i].unit;
-    return !unit.holder && std::tie(unit.priority, unit.whole) > std::tie(first.priority, first.whole);
+    return !unit.holder && std::tie(unit.beyond, unit.priority, unit.whole) >
+                               std::tie(first.beyond, first.priority, first.whole);
   };
   Sequence pool;
   std::uint32_t last = Candidates::kNone;

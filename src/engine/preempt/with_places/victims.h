@@ -1,7 +1,8 @@
 // Finds victims and places together, for a workload that fits nowhere at present.
 //
-// Possible victims and their order: candidates.h. The search looks for the set whose highest rank is lowest, then the cheapest
-// (cost.h), then the smallest. Rank is priority; at equal priority surplus ranks below whole workloads. With another order than
+// Possible victims and their order: candidates.h. The search looks for the set with the fewest pods beyond their disruption budgets
+// (state/disruptions.h), then for the one whose highest rank is lowest, then the cheapest (cost.h), then the smallest. Rank is
+// priority; at equal priority surplus ranks below whole workloads. With another order than
 // cost (PreemptionPolicy::victims) it takes the first in that order, and gives back all that are not needed.
 //
 // Algorithm.
@@ -85,6 +86,7 @@ class VictimSearch {
   using Sequence = std::vector<std::uint32_t>;      // of candidates
   static constexpr std::size_t kMostPool = 50'000;  // candidates that a search node by node looks at
   struct Worth {
+    std::int64_t beyond = 0;  // pods beyond their disruption budgets; add() counts each unit for itself
     std::int64_t priority = 0;
     bool whole = false;
     std::int64_t cost = 0;
@@ -109,6 +111,7 @@ class VictimSearch {
   Sequence reprieve(const Sequence& taken);
   std::optional<Sequence> reprieve_fairly(const Sequence& taken);
   void undo(const Sequence& taken);
+  void within_budgets();
   void among_nearby();
   bool near_enough(const std::vector<PlacedSlot>& placed) const;
   void improve();

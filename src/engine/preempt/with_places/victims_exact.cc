@@ -8,8 +8,12 @@
 namespace berth::engine {
 
 VictimSearch::Worth VictimSearch::worth(const Sequence& set) const {
-  Worth out{kInt64Min, false, 0, 0, set.size()};
+  Worth out{0, kInt64Min, false, 0, 0, set.size()};
   for (const std::uint32_t i : set) out.add((*candidates_)[i].unit);
+  if (!state_.disruptions.any()) return out;
+  Disrupted together(state_.disruptions, state_.now);
+  for (const std::uint32_t i : set) candidates_->disrupt((*candidates_)[i].unit, together);
+  out.beyond = together.beyond();
   return out;
 }
 
@@ -17,6 +21,7 @@ void VictimSearch::Worth::add(const Unit& unit) {
   cost = saturating_add(cost, unit.cost);
   if (unit.holder) return;
   ++evicted;
+  beyond += unit.beyond;  // others together with it can only be more
   if (std::tie(unit.priority, unit.whole) > std::tie(priority, whole)) {
     priority = unit.priority;
     whole = unit.whole;
@@ -41,7 +46,8 @@ void VictimSearch::exact(const Sequence& pool, std::size_t most_fits) {
   search.fits_left = most_fits;
   search.order = pool;
   // Where some came when their queue borrowed no longer, others of lower rank may do in another order.
-  search.by_cost = best_.has_value() && !candidates_->some_were_protected();
+  // Beyond budgets the rank comes second, and another may be lower.
+  search.by_cost = best_.has_value() && !candidates_->some_were_protected() && worth(*best_).beyond == 0;
   std::sort(search.order.begin(), search.order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const Unit& x = (*candidates_)[a].unit;
     const Unit& y = (*candidates_)[b].unit;
@@ -49,7 +55,7 @@ void VictimSearch::exact(const Sequence& pool, std::size_t most_fits) {
   });
   Trial trial(state_);
   for (const std::uint32_t i : pool) candidates_->free(i);
-  if (fits()) exact_from(search, 0, {kInt64Min, false, 0, 0, 0});
+  if (fits()) exact_from(search, 0, {0, kInt64Min, false, 0, 0, 0});
   trial.rollback();
   candidates_->forget_freed(pool);
 }
@@ -58,7 +64,9 @@ void VictimSearch::exact_from(Exact& search, std::size_t at, Worth so_far) {
   if (best_) {
     const Worth best = worth(*best_);
     if (search.by_cost) std::tie(so_far.priority, so_far.whole) = std::tie(best.priority, best.whole);
-    const auto key = [](const Worth& w) { return std::tie(w.priority, w.whole, w.cost, w.evicted); };
+    const auto key = [](const Worth& w) {
+      return std::tie(w.beyond, w.priority, w.whole, w.cost, w.evicted);
+    };
     if (key(so_far) >= key(best)) return;
   }
   if (at == search.order.size()) {

@@ -1,10 +1,29 @@
-// Victims among the pods that the preemptor must be near to.
+// Victims that the order of candidates alone does not find: fewer beyond their disruption budgets, and among the pods that the
+// preemptor must be near to.
 #include <algorithm>
 #include <map>
 
 #include "engine/preempt/with_places/victims.h"
 
 namespace berth::engine {
+
+// The found set is beyond some budgets, perhaps only since its units have budgets together. With all candidates in order, those that
+// go beyond a budget beside the ones before them are put last.
+void VictimSearch::within_budgets() {
+  while (candidates_->size() < kMostPool && candidates_->next() != Candidates::kNone) continue;
+  if (steps_.ended()) return;
+  Sequence within, others;
+  Disrupted together(state_.disruptions, state_.now);
+  for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
+    Disrupted with = together;
+    candidates_->disrupt((*candidates_)[i].unit, with);
+    const bool fits = with.beyond() == together.beyond();
+    (fits ? within : others).push_back(i);
+    if (fits) together = std::move(with);
+  }
+  within.insert(within.end(), others.begin(), others.end());
+  consider(minimal(within));
+}
 
 void VictimSearch::among_nearby() {
   candidates_.emplace(state_, lists_, id_, wanted_, steps_, Candidates::For::kNearby);
