@@ -1,7 +1,5 @@
 #include "conformance/volcano_case.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -15,12 +13,6 @@ namespace {
 
 constexpr TimeMs kCreated = 1'000'000;
 constexpr TimeMs kNow = kCreated + kMinute;
-
-bool has_feature(const text::Node& root, std::string_view feature) {
-  const auto features = root.find("features")->items();
-  return std::any_of(features.begin(), features.end(),
-                     [&](const text::Node& node) { return node.text() == feature; });
-}
 
 std::string key_of_meta(const dialect::Meta& meta) {
   return meta.ns.empty() ? meta.name : meta.ns + "/" + meta.name;
@@ -42,13 +34,8 @@ void mark_shard(const text::Node& root, dialect::NodeObject& node) {
 
 VolcanoCase::VolcanoCase(const text::Document& document) : document_(document), root_(document.root()) {}
 
-std::string VolcanoCase::text(std::string_view key) const {
-  const text::Node* node = root_.find(key);
-  return node == nullptr ? std::string() : std::string(node->text());
-}
-
 std::string_view VolcanoCase::left_out() const {
-  return has_feature(root_, "dra") ? "ResourceClaims (DRA)" : std::string_view();
+  return list_has(root_, "features", "dra") ? "ResourceClaims (DRA)" : std::string_view();
 }
 
 Status VolcanoCase::add(const text::Node& node, std::vector<dialect::Object>& others) {
@@ -92,42 +79,25 @@ Status VolcanoCase::load() {
   std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) {
     return key_of_meta(dialect::meta_of(a)) < key_of_meta(dialect::meta_of(b));
   });
-  for (auto& object : others) intake_.upsert(std::move(object));
-  for (const auto& [key, pod] : pods_) intake_.upsert(pod);
-  intake_.set_all_runtimes_known();
-  drain();
+  for (auto& object : others) run_.intake.upsert(std::move(object));
+  for (const auto& [key, pod] : pods_) run_.intake.upsert(pod);
+  run_.intake.set_all_runtimes_known();
+  run_.drain();
   return {};
-}
-
-void VolcanoCase::drain() {
-  for (int round = 0; round < 16; ++round) {  // what the engine refuses comes in another form
-    std::vector<Event> events;
-    intake_.drain(events);
-    if (events.empty()) return;
-    for (const auto& event : events) {
-      if (const auto status = engine_.apply(event); !status) intake_.refused(event, status.error().message);
-    }
-  }
-}
-
-std::string VolcanoCase::name_of(const std::string& workload, const SlotPlacement& slot) const {
-  const auto view = intake_.pod_at(workload, slot.pod_set, slot.index);
-  return view ? fmt::format("{}/{}", view->ns, view->name)
-              : fmt::format("{}:{}:{}", workload, slot.pod_set, slot.index);
 }
 
 void VolcanoCase::carry_out(const Decision& decision) {
   for (const auto& slot : decision.slots) {
-    const std::string name = name_of(decision.workload, slot);
+    const std::string name = run_.name_of(decision.workload, slot);
     switch (decision.kind) {
       case DecisionKind::kStart: {
         outcome_.binds[name] = slot.node;
-        const auto view = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+        const auto view = run_.intake.pod_at(decision.workload, slot.pod_set, slot.index);
         if (!view) break;
         dialect::Pod& pod = *by_uid_.at(std::string(view->uid));
         pod.spec.node_name = slot.node;
         pod.phase = dialect::PodPhase::kRunning;
-        intake_.upsert(pod);
+        run_.intake.upsert(pod);
         break;
       }
       case DecisionKind::kEvict:
@@ -145,10 +115,10 @@ void VolcanoCase::carry_out(const Decision& decision) {
 
 void VolcanoCase::decide() {
   for (int round = 0; round < 100; ++round) {
-    const std::vector<Decision> decisions = engine_.decide(kNow);
+    const std::vector<Decision> decisions = run_.engine.decide(kNow);
     if (decisions.empty()) return;
     for (const Decision& decision : decisions) carry_out(decision);
-    drain();
+    run_.drain();
   }
 }
 
@@ -157,7 +127,7 @@ void VolcanoCase::note_phases() {
   for (const auto& node : root_.find("objects")->items()) {
     if (node.find("kind")->text() != "PodGroup") continue;
     const std::string key = key_of_object(node);
-    auto view = intake_.gang(dialect::Kind::kVolcanoPodGroup, key);
+    auto view = run_.intake.gang(dialect::Kind::kVolcanoPodGroup, key);
     if (!view) continue;
     view->report.queued = !view->stopped;
     if (view->report.bound < view->report.least) view->report.code = ReasonCode::kNodes;
@@ -167,23 +137,11 @@ void VolcanoCase::note_phases() {
   }
 }
 
-Result<VolcanoComparison> VolcanoCase::compare() {
+Result<Comparison> VolcanoCase::compare() {
   BERTH_TRY(load());
   note_phases();
   decide();
   return conformance::compare(root_, outcome_);
-}
-
-std::vector<std::string> VolcanoCase::waiting() const {
-  std::vector<std::string> out;
-  for (const auto& info : intake_.workloads()) {
-    const Reason* blocked = intake_.blocked(info.uid);
-    const auto verdict = engine_.verdict(info.uid);
-    if (blocked == nullptr && (!verdict || verdict->kind == VerdictKind::kPlaced)) continue;
-    out.push_back(
-        fmt::format("{} waits: {}", info.name, to_text(blocked != nullptr ? *blocked : verdict->reason)));
-  }
-  return out;
 }
 
 }  // namespace berth::conformance

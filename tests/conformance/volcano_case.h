@@ -14,43 +14,35 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "conformance/engine_run.h"
+#include "conformance/peer_cases.h"
 #include "conformance/volcano_outcome.h"
-#include "dialect/intake/intake.h"
-#include "engine/engine.h"
 #include "text/document.h"
 
 namespace berth::conformance {
 
-class VolcanoCase {
+class VolcanoCase : public PeerCase {
  public:
   // The document must outlive the case.
   explicit VolcanoCase(const text::Document& document);
 
-  std::string suite() const { return text("suite"); }
-  std::string name() const { return text("name"); }
-  // Words for something in it that Berth does not read at all; "": it reads all.
-  std::string_view left_out() const;
-
-  // kInvalid where the case cannot be read.
-  Result<VolcanoComparison> compare();
-  // One line for each work that waits after compare().
-  std::vector<std::string> waiting() const;
+  std::string suite() const override { return text_at(root_, {"suite"}); }
+  std::string name() const override { return text_at(root_, {"name"}); }
+  std::string_view left_out() const override;
+  Result<Comparison> compare() override;
+  std::vector<std::string> waiting() const override { return run_.waiting(); }
 
  private:
-  std::string text(std::string_view key) const;
   Status load();
   Status add(const text::Node& object, std::vector<dialect::Object>& others);
   void add_hyper_nodes(std::vector<dialect::Object>& others) const;
-  void drain();
   void decide();
   void carry_out(const Decision& decision);
-  std::string name_of(const std::string& workload, const SlotPlacement& slot) const;
   void note_phases();
 
   const text::Document& document_;
   const text::Node& root_;
-  dialect::Intake intake_;
-  engine::Engine engine_;
+  EngineRun run_;
   std::map<std::pair<std::string, std::string>, dialect::Pod> pods_;  // by group and uid
   std::map<std::string, dialect::Pod*> by_uid_;
   VolcanoOutcome outcome_;

@@ -9,11 +9,6 @@
 namespace berth::conformance {
 namespace {
 
-std::string text_at(const text::Node& node, std::initializer_list<std::string_view> path) {
-  const text::Node* found = node.at(path);
-  return found == nullptr ? std::string() : std::string(found->text());
-}
-
 // A value as text, without the fields of this name.
 void print(const text::Node& node, std::string_view without, std::string& out) {
   if (node.is_scalar()) out += node.text();
@@ -68,8 +63,8 @@ class Comparer {
                      [](const Tier& a, const Tier& b) { return a.tier < b.tier; });
   }
 
-  VolcanoComparison run() {
-    VolcanoComparison out;
+  Comparison run() {
+    Comparison out;
     const auto per_hyper_node = expect_.find("bindNumsPerHyperNode");
     if (per_hyper_node != nullptr) {  // nothing else counts then
       compare_per_hyper_node(*per_hyper_node, out.differences);
@@ -79,7 +74,7 @@ class Comparer {
       compare_phases(out.differences);
       if (binds_pods()) compare_binds(out);
     }
-    if (!out.differences.empty()) out.verdict = VolcanoVerdict::kDiffers;
+    if (!out.differences.empty()) out.verdict = Verdict::kDiffers;
     return out;
   }
 
@@ -182,7 +177,7 @@ class Comparer {
 
   bool is_tie() const { return !case_.find("ties")->items().empty(); }
 
-  void compare_binds(VolcanoComparison& out) const {
+  void compare_binds(Comparison& out) const {
     const auto measured = pairs_of(case_.at({"measured", "binds"}));
     const text::Node* expected = expect_.find("binds");
     const auto want = expected != nullptr ? pairs_of(expected) : measured;
@@ -196,7 +191,7 @@ class Comparer {
     const auto differ = [&] {
       out.differences.push_back(fmt::format("binds [{}] instead of [{}]", say(outcome_.binds), say(want)));
     };
-    out.verdict = VolcanoVerdict::kAsGood;
+    out.verdict = Verdict::kAsGood;
     if (!is_tie() && expected != nullptr) return differ();
     if (const text::Node* others = case_.find("alternatives"); others != nullptr) {
       for (const auto& other : others->items()) {
@@ -311,7 +306,7 @@ std::string group_of_pod(const text::Node& pod) {
   return name.empty() ? key_of_object(pod) : text_at(pod, {"metadata", "namespace"}) + "/" + name;
 }
 
-VolcanoComparison compare(const text::Node& the_case, const VolcanoOutcome& outcome) {
+Comparison compare(const text::Node& the_case, const VolcanoOutcome& outcome) {
   return Comparer(the_case, outcome).run();
 }
 

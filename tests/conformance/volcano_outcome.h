@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/peer_cases.h"
 #include "text/document.h"
 
 namespace berth::conformance {
@@ -24,14 +25,7 @@ struct VolcanoOutcome {
   std::map<std::string, std::string> phases;     // of groups, as the session begins
 };
 
-enum class VolcanoVerdict : std::uint8_t { kExact, kAsGood, kDiffers };
-
-struct VolcanoComparison {
-  VolcanoVerdict verdict = VolcanoVerdict::kExact;
-  std::vector<std::string> differences;  // one line each
-};
-
-VolcanoComparison compare(const text::Node& the_case, const VolcanoOutcome& outcome);
+Comparison compare(const text::Node& the_case, const VolcanoOutcome& outcome);
 
 // "namespace/name" of an object, or its name alone.
 std::string key_of_object(const text::Node& object);

@@ -31,6 +31,10 @@ std::string shown(std::string_view model_name) {
   return describe(kind, "", kind == Kind::kQueue ? model_name : model_name.substr(model_name.find(':') + 1));
 }
 
+bool is_all(std::string_view queue, const TreeQueue::Amount& amount) {
+  return kind_of_name(queue) == Kind::kKaiQueue && amount.guaranteed >= kMostQuota && !amount.limit;
+}
+
 // The work of one compute().
 class Growth {
  public:
@@ -48,13 +52,16 @@ class Growth {
     std::vector<std::string> all_flavors;  // with those of the queues below
     std::set<std::string> named;
     std::set<std::string> counted;
-    Amounts guaranteed;  // of all that is below, where that is more
+    std::set<std::string> unbounded;  // resources of which it may have all (find_unbounded)
+    std::set<std::string> whole;      // of these, such as it is guaranteed what the nodes have
+    Amounts guaranteed;               // of all that is below, where that is more
     bool by_weight = false;
   };
 
   std::map<std::string, Branch, std::less<>> branches;
 
   void link();
+  void find_unbounded();
   void choose_flavors(const std::string& name);
   void count(const std::string& name, const std::set<std::string>& from_above);
   void sum(const std::string& name);
@@ -69,6 +76,7 @@ class Growth {
   // All that the queue and those below it may have without borrowing.
   std::int64_t whole_of(const std::string& name, const Pair& pair) const;
   void divide(const std::string& name, const Pair& pair);
+  bool names(const std::string& name, const std::string& resource) const;
   static const TreeQueue::Amount* said(const Branch& branch, const Pair& pair);
 
   const ClusterTree::World& world_;
@@ -109,6 +117,40 @@ void Growth::link() {
   }
 }
 
+// Finds the resources of which KAI's queues have all (cluster_tree.h). Queues that take work alone have such. After link().
+void Growth::find_unbounded() {
+  std::set<std::string> named;
+  for (auto& [name, branch] : branches) {
+    if (branch.object == nullptr || kind_of_name(name) != Kind::kKaiQueue) continue;
+    for (const auto& amount : branch.object->amounts) {
+      if (is_all(name, amount)) {
+        branch.unbounded.insert(amount.resource);
+      } else {
+        named.insert(amount.resource);
+      }
+    }
+  }
+  for (auto& [name, branch] : branches) {
+    if (!branch.children.empty()) continue;
+    for (const std::string& resource : branch.unbounded) {
+      if (!named.contains(resource)) continue;
+      branch.named.insert(resource);
+      bool bounded = false;
+      for (std::string above = branch.parent; !above.empty(); above = branches.find(above)->second.parent)
+        bounded = bounded || names(above, resource);
+      if (!bounded) branch.whole.insert(resource);
+    }
+  }
+}
+
+bool Growth::names(const std::string& name, const std::string& resource) const {
+  const Branch& branch = branches.find(name)->second;
+  if (branch.object == nullptr) return false;
+  return std::any_of(branch.object->amounts.begin(), branch.object->amounts.end(), [&](const auto& amount) {
+    return amount.resource == resource && !is_all(name, amount);
+  });
+}
+
 void Growth::choose_flavors(const std::string& name) {
   Branch& branch = branches.find(name)->second;
   if (branch.object != nullptr && !branch.object->flavors.empty()) {
@@ -127,6 +169,7 @@ void Growth::choose_flavors(const std::string& name) {
   }
   if (branch.object != nullptr) {
     for (const auto& amount : branch.object->amounts) {
+      if (branch.unbounded.contains(amount.resource)) continue;
       branch.named.insert(amount.resource);
       if (branch.own_flavors && amount.flavor.empty()) {
         wrong(branch, fmt::format("its amount of {} has no flavor, but this queue or one above it names "
@@ -172,7 +215,8 @@ const TreeQueue::Amount* Growth::said(const Branch& branch, const Pair& pair) {
   if (branch.object == nullptr) return nullptr;
   const std::string_view flavor = pair.first == kAllNodes ? std::string_view() : std::string_view(pair.first);
   for (const auto& amount : branch.object->amounts) {
-    if (amount.flavor == flavor && amount.resource == pair.second) return &amount;
+    if (amount.flavor == flavor && amount.resource == pair.second)
+      return branch.unbounded.contains(amount.resource) ? nullptr : &amount;
   }
   return nullptr;
 }
@@ -190,7 +234,12 @@ void Growth::sum(const std::string& name) {
   }
   branch.guaranteed = below;
   if (branch.object == nullptr) return;
+  for (const std::string& resource : branch.whole) {
+    const Pair pair{std::string(kAllNodes), resource};
+    branch.guaranteed[pair] = of_nodes(pair).value_or(0);
+  }
   for (const auto& amount : branch.object->amounts) {
+    if (branch.unbounded.contains(amount.resource)) continue;
     const Pair pair{amount.flavor.empty() ? std::string(kAllNodes) : amount.flavor, amount.resource};
     auto& all = branch.guaranteed[pair];
     const auto it = below.find(pair);
@@ -401,6 +450,7 @@ void ClusterTree::compute(const World& world, std::vector<Queue>& out, std::vect
   for (auto& [name, branch] : growth.branches)
     branch.by_weight = by_weight && branch.object != nullptr && branch.object->by_weight;
   growth.link();
+  growth.find_unbounded();
   growth.choose_flavors(root);
   growth.sum(root);
   growth.count(root, {});

@@ -16,6 +16,10 @@
 // A queue counts the resources that it names itself. One that names none counts what its parent names, and so on up to the root,
 // which counts devices (where no node has any, CPU and memory). Resources that a queue does not count are free.
 //
+// A KAI queue with a quota and limit of -1 may have all of a resource. It counts that resource only where another queue of KAI names an
+// amount of it. Without that, nothing could be taken back from the other one. It is guaranteed all that the nodes have. Where a queue above
+// it names an amount, it has no guarantee of its own there.
+//
 // Flavors are those of the queue, else of its parent, else one that stands for all nodes. Names in the model: a Berth Queue by its own
 // name, the others with a prefix ("volcano:research", "kai:team-a"), so that trees of several systems may stand side by side.
 // A queue that contradicts itself is disabled, with what is below it; its siblings are not.

@@ -181,7 +181,10 @@ void read_kai_resource(FieldReader<V>& f, const V& resources, std::string_view k
   bool no_limit = false;
   const std::int64_t quota = read("quota", all_guaranteed);
   const std::int64_t limit = read("limit", no_limit);
-  if (all_guaranteed && no_limit) return;  // not counted at all
+  if (all_guaranteed && no_limit) {  // more than Berth counts: all that there is (cluster_tree.h)
+    amount_in(out, "", resource).guaranteed = kMostQuota;
+    return;
+  }
   auto& entry = amount_in(out, "", resource);
   // A guarantee without bound is one up to the limit.
   entry.guaranteed = all_guaranteed ? limit : quota;
@@ -206,6 +209,8 @@ KaiQueue read_kai_queue(FieldReader<V>& f, const V& object) {
   out.weight =
       of.find("overQuotaWeight").present() ? read_weight_of(f, of, "overQuotaWeight") : Rational{0, 1000};
   out.priority = f.integer(spec, "priority", 100, -2147483648ll, 2147483647ll);
+  // A queue below it with less than its part of the surplus takes that back from one with more.
+  out.sharing = Sharing::kDominantShare;
   out.preemption.minimum_runtime = read_duration(f, spec, "preemptMinRuntime", 0);
   out.preemption.minimum_runtime_across = read_duration(f, spec, "reclaimMinRuntime", 0);
   return out;

@@ -1,9 +1,11 @@
 // The cluster's tree of queues: what objects of three systems become in the model.
 #include "dialect/tree/cluster_tree.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 
@@ -245,7 +247,34 @@ TEST(ClusterTree, KaisQueuesHaveTheirUnits) {
     EXPECT_EQ(q.priority, 100);
     EXPECT_EQ(q.preemption.minimum_runtime, 5 * kMinute);
     EXPECT_EQ(q.preemption.minimum_runtime_across, kHour);
+    EXPECT_EQ(q.sharing, Sharing::kDominantShare) << "the surplus is taken back by weight";
   }
+}
+
+TEST(ClusterTree, AnUnboundedQueueOfKaiCountsWhatOthersName) {
+  const auto kai = [](std::string_view name, std::string_view parent, std::string_view gpu,
+                      std::string_view cpu) {
+    return fmt::format(
+        "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {{name: {}}}\nspec:\n  parentQueue: "
+        "\"{}\"\n"
+        "  resources:\n    gpu: {}\n    cpu: {}\n    memory: {{quota: -1, limit: -1}}\n---\n",
+        name, parent, gpu, cpu);
+  };
+  const std::string all = "{quota: -1, limit: -1}";
+  const std::string none = "{quota: 0, limit: -1}";
+  const Made m(node_yaml("n0", 8) + kai("d", "", all, all) + kai("a", "d", all, all) +
+               kai("b", "d", none, all) + kai("e", "", all, "{quota: -1, limit: 3000}") +
+               kai("c", "e", none, all));
+  EXPECT_EQ(m.quota("kai:a", kGpu), "8000/-/-") << "guaranteed all that there is";
+  EXPECT_EQ(m.quota("kai:b", kGpu), "0/-/-");
+  EXPECT_EQ(m.quota("kai:d", kGpu), "0/-/-") << "it has what a is guaranteed";
+  EXPECT_EQ(m.quota("kai:c", "cpu"), "0/-/-") << "it counts what the department may use";
+  EXPECT_EQ(m.quota("kai:e", "cpu"), "3000/0/-");
+  const Made free(node_yaml("n0", 8) + kai("a", "", all, all) + kai("b", "", none, all));
+  const Queue& a = free.queues.at("kai:a");
+  EXPECT_TRUE(std::none_of(a.quotas.begin(), a.quotas.end(), [](const Quota& q) {
+    return q.resource == "cpu" || q.resource == "memory";
+  })) << "nobody names an amount of them";
 }
 
 TEST(ClusterTree, EachUserMayHaveSoMuch) {
