@@ -240,8 +240,11 @@ void write_lines(text::JsonWriter& json, std::string_view key, const std::vector
     json.field("pods", line.pods);
     if (!line.slots.empty()) {
       json.key("slots").begin_array();
-      for (const auto& slot : line.slots) {
+      for (std::size_t i = 0; i < line.slots.size(); ++i) {
+        const SlotPlacement& slot = line.slots[i];
         json.begin_object().field("podSet", slot.pod_set).field("index", slot.index).field("node", slot.node);
+        if (i < line.pods_of_slots.size() && !line.pods_of_slots[i].empty())
+          json.field("pod", line.pods_of_slots[i]);
         json.key("devices").begin_array();
         for (const auto device : slot.devices) json.value(device);
         json.end_array().end_object();

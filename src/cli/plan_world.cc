@@ -367,6 +367,10 @@ void PlanWorld::show(Round& of, const Decision& decision) {
   PlanLine line = line_in(of, *info);
   line.slots = decision.slots;
   line.pods = static_cast<std::int64_t>(decision.slots.size());
+  for (const auto& slot : decision.slots) {
+    const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
+    line.pods_of_slots.push_back(pod ? fmt::format("{}/{}", pod->ns, pod->name) : std::string());
+  }
   line.flavors = decision.flavors;
   line.cost = decision.cost;
   line.reason = dialect::readable(decision.reason, intake_);

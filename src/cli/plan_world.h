@@ -24,6 +24,7 @@ struct PlanLine {
   std::int64_t place = 0;  // in the line of its queue, from 1; 0: it does not stand in line
   std::int64_t pods = 0;   // that start, end, or wait
   std::vector<SlotPlacement> slots;
+  std::vector<std::string> pods_of_slots;  // namespace/name, one per slot; "": it has no pod yet
   std::vector<FlavorChoice> flavors;
   std::string beneficiary;  // eviction: the preemptor
   std::int64_t cost = 0;

@@ -2,16 +2,17 @@
 // One JSON text per line on standard input is one state of a cluster:
 //
 //	{"id": "...", "objects": [...], "steps": [{"bind": "ns/name", "node": "n", "ending": ["ns/name"]}, {"end": "ns/name"}],
-//	 "waits": ["ns/name"]}
+//	 "waits": ["ns/name"], "gangs": [{"name": "ns/gang", "pods": ["ns/name"]}]}
 //
 // and one line per state comes back, in the same order:
 //
-//	{"id": "...", "wrong": [...], "missed": [...], "unmoved": [...], "refused": [...], "errors": [...]}
+//	{"id": "...", "wrong": [...], "missed": [...], "unmoved": [...], "unstarted": [...], "refused": [...], "errors": [...]}
 //
 // The steps are taken one after the other. ending: pods that are deleted by the same decision, before the bind or after it; both are
 // tried. wrong: binds that a filter or the kubelet refuses. missed: pods that wait though all filters
 // let them onto a node when all steps are done. unmoved: pods that wait though the preemption of the default scheduler finds victims
-// for them then. refused: objects that the API server would not take; their state counts for nothing. Nothing here decides anything:
+// for them then. unstarted: gangs that wait though a sequence of binds, each of which all filters allow, places them whole then (gangs.go).
+// refused: objects that the API server would not take; their state counts for nothing. Nothing here decides anything:
 // it is Kubernetes' code of the version that go.mod pins.
 package main
 
@@ -37,6 +38,7 @@ type state struct {
 	Objects []json.RawMessage `json:"objects"`
 	Steps   []step            `json:"steps"`
 	Waits   []string          `json:"waits"`
+	Gangs   []gang            `json:"gangs"`
 }
 
 type finding struct {
@@ -45,15 +47,17 @@ type finding struct {
 	Plugin  string   `json:"plugin,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 	Victims []string `json:"victims,omitempty"`
+	Binds   []string `json:"binds,omitempty"`
 }
 
 type verdict struct {
-	ID      string    `json:"id"`
-	Wrong   []finding `json:"wrong,omitempty"`
-	Missed  []finding `json:"missed,omitempty"`
-	Unmoved []finding `json:"unmoved,omitempty"`
-	Refused []string  `json:"refused,omitempty"`
-	Errors  []string  `json:"errors,omitempty"`
+	ID        string    `json:"id"`
+	Wrong     []finding `json:"wrong,omitempty"`
+	Missed    []finding `json:"missed,omitempty"`
+	Unmoved   []finding `json:"unmoved,omitempty"`
+	Unstarted []finding `json:"unstarted,omitempty"`
+	Refused   []string  `json:"refused,omitempty"`
+	Errors    []string  `json:"errors,omitempty"`
 }
 
 const mostLineBytes = 64 << 20
@@ -96,6 +100,18 @@ func judge(ctx context.Context, line []byte) (out verdict) {
 			out.Missed = append(out.Missed, *room)
 		} else if room != nil {
 			out.Unmoved = append(out.Unmoved, *room)
+		}
+	}
+	for _, of := range in.Gangs {
+		steps, err := world.wholeGang(of)
+		if err != nil {
+			out.Errors = append(out.Errors, err.Error())
+		} else if steps != nil {
+			one := finding{Pod: of.Name}
+			for _, s := range steps {
+				one.Binds = append(one.Binds, s.Pod+" to "+s.Node)
+			}
+			out.Unstarted = append(out.Unstarted, one)
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ are few, so that selectors meet pods, and amounts are small, so that nodes are f
 """
 import random
 
+import gangs  # beside this file
+
 ZONE, RACK, HOST = "topology.kubernetes.io/zone", "example.com/rack", "kubernetes.io/hostname"
 KEYS = [ZONE, RACK, HOST]
 SPACES = ["default", "team-a", "team-b"]
@@ -16,6 +18,7 @@ OVERHEAD = {"cpu": "250m", "memory": "64Mi"}
 
 class Maker:
     def __init__(self, seed):
+        self.seed = seed
         self.r = random.Random(seed)
         self.v = random.Random(f"volumes {seed}")  # apart, so that they change nothing else
         self.plain = self.v.random() < 0.25
@@ -110,6 +113,28 @@ class Maker:
             self.claims.append((space, f"c{i}"))
             if modes == ["ReadWriteOncePod"]:
                 self.alone.add((space, f"c{i}"))
+        self.make_twins()
+
+    def make_twins(self):
+        """A second volume object and claim for a volume of the driver, and volumes that are attached still."""
+        t = random.Random(f"twins {self.seed}")
+        known = [o for o in self.objects if o["kind"] == "PersistentVolume" and "csi" in o["spec"]]
+        for twin in known if t.random() < 0.3 else []:
+            if t.random() < 0.4:
+                space, name = t.choice(SPACES), "twin-" + twin["metadata"]["name"]
+                spec = {**twin["spec"], "claimRef": {**twin["spec"]["claimRef"], "namespace": space, "name": name}, "accessModes": ["ReadWriteMany"]}
+                self.add("PersistentVolume", name, labels=twin["metadata"].get("labels"), spec=spec, status={"phase": "Bound"})
+                self.add("PersistentVolumeClaim", name, space, annotations={"pv.kubernetes.io/bind-completed": "yes"},
+                         spec={"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}, "volumeName": name,
+                               "storageClassName": "disks"}, status={"phase": "Bound", "accessModes": ["ReadWriteMany"]})
+                self.claims.append((space, name))
+        for i in range(t.choice([0, 0, 0, 1, 2, 3])):
+            spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "disks",
+                    "csi": {"driver": DRIVER, "volumeHandle": f"left-{t.randint(0, 1)}"}}
+            self.add("PersistentVolume", f"left{i}", spec=spec, status={"phase": "Released"})
+            self.add("VolumeAttachment", f"left{i}", version="storage.k8s.io/v1", status={"attached": True},
+                     spec={"attacher": DRIVER, "nodeName": t.choice(self.nodes)["metadata"]["name"],
+                           "source": {"persistentVolumeName": f"left{i}"}})
 
     # ---- Volumes that exist, for claims that wait for a pod
 
@@ -408,6 +433,7 @@ class Maker:
             self.pod(f"b{i}", self.r.choice(self.nodes))
         for i in range(self.r.randint(1, 8)):
             self.pod(f"p{i}")
+        gangs.make(self)
         return self.objects
 
 

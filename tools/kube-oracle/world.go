@@ -187,13 +187,14 @@ func (w *world) look() { w.now.Snapshot = cache.NewSnapshot(w.bound, w.nodes) }
 // A pod and the nodes, as the plugins see them at this moment.
 type look struct {
 	cycle    fwk.CycleState
-	fits     *v1.Node // the first node that it may have
-	last     finding  // what keeps it from the last node
+	fits     []*v1.Node // nodes that it may have
+	last     finding    // what keeps it from the last node
 	yielding []fwk.NodeInfo
 }
 
-// Asks all filters. `only`: about one node; "": about all of them. Nodes that might do without some of their pods are `yielding`.
-func (w *world) filter(pod *v1.Pod, only string) (look, error) {
+// Asks all filters. `only`: about one node; "": about all of them, until so many would do. Nodes that might do without some of their pods
+// are `yielding`.
+func (w *world) filter(pod *v1.Pod, only string, most int) (look, error) {
 	out := look{cycle: framework.NewCycleState(), last: finding{Reason: "there is no such node"}}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		out.last = finding{Plugin: "SchedulingGates", Reason: "it has scheduling gates"}
@@ -221,8 +222,11 @@ func (w *world) filter(pod *v1.Pod, only string) (look, error) {
 		case fwk.Error:
 			return out, fmt.Errorf("%s on %s: %w", pod.Name, node.Name, status.AsError())
 		case fwk.Success:
-			out.fits = node
-			return out, nil
+			out.fits = append(out.fits, node)
+			if len(out.fits) == most {
+				return out, nil
+			}
+			continue
 		case fwk.Unschedulable:
 			out.yielding = append(out.yielding, info)
 		}
@@ -247,12 +251,12 @@ func (w *world) take(s step) (*finding, error) {
 	if pod == nil {
 		return &finding{Pod: s.Bind, Node: s.Node, Reason: "no such pod waits"}, nil
 	}
-	seen, err := w.filter(pod, s.Node)
+	seen, err := w.filter(pod, s.Node, 1)
 	if err == nil && seen.fits == nil && len(s.Ending) > 0 {
 		stay := w.bound
 		w.bound = deleted(stay, s.Ending)
 		w.look()
-		seen, err = w.filter(pod, s.Node)
+		seen, err = w.filter(pod, s.Node, 1)
 		w.bound = stay
 		w.look()
 	}
@@ -263,21 +267,35 @@ func (w *world) take(s step) (*finding, error) {
 	if seen.fits != nil {
 		wrong = w.kubelet(pod, s.Node)
 	}
-	bound := pod.DeepCopy()
-	bound.Spec.NodeName = s.Node
-	if seen.fits != nil {
-		// What the plugins set aside for it, such as volumes, is no other pod's from now on.
-		if status := w.plugins.RunReservePluginsReserve(w.ctx, seen.cycle, bound, s.Node); !status.IsSuccess() {
-			return nil, fmt.Errorf("%s on %s: %w", pod.Name, s.Node, status.AsError())
-		}
-	}
 	delete(w.waiting, s.Bind)
-	w.bound = append(w.bound, bound)
-	w.look()
+	if seen.fits != nil {
+		if _, err := w.bind(pod, seen.cycle, s.Node); err != nil {
+			return nil, err
+		}
+	} else {
+		w.add(pod, s.Node)
+	}
 	if wrong != nil {
 		wrong.Pod, wrong.Node = s.Bind, s.Node
 	}
 	return wrong, nil
+}
+
+func (w *world) add(pod *v1.Pod, node string) *v1.Pod {
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = node
+	w.bound = append(w.bound[:len(w.bound):len(w.bound)], bound)
+	w.look()
+	return bound
+}
+
+// Binds a pod that the filters let onto the node. What the plugins set aside for it, such as volumes, is no other pod's from now on.
+func (w *world) bind(pod *v1.Pod, cycle fwk.CycleState, node string) (*v1.Pod, error) {
+	bound := w.add(pod, node)
+	if status := w.plugins.RunReservePluginsReserve(w.ctx, cycle, bound, node); !status.IsSuccess() {
+		return nil, fmt.Errorf("%s on %s: %w", pod.Name, node, status.AsError())
+	}
+	return bound, nil
 }
 
 // The pods, those of these names as they are while they end.
@@ -329,12 +347,12 @@ func (w *world) room(name string) (*finding, error) {
 	if pod == nil {
 		return nil, fmt.Errorf("%s does not wait", name)
 	}
-	seen, err := w.filter(pod, "")
+	seen, err := w.filter(pod, "", 1)
 	if err != nil {
 		return nil, err
 	}
 	if seen.fits != nil {
-		return &finding{Pod: name, Node: seen.fits.Name}, nil
+		return &finding{Pod: name, Node: seen.fits[0].Name}, nil
 	}
 	if may, _ := w.victims.PodEligibleToPreemptOthers(w.ctx, pod, nil); !may {
 		return nil, nil

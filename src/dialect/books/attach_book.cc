@@ -12,11 +12,23 @@ std::string uid_of(const std::string& attachment) {
   return fmt::format("attachment:{}", attachment);
 }
 
+// The engine charges all pods that stay, and one counts.
+std::int64_t too_many(std::int64_t staying) {
+  return std::max<std::int64_t>(staying - 1, 0);
+}
+
 }  // namespace
 
 ResourceList AttachBook::limits(std::string_view node) const {
   const auto known = limits_.find(node);
-  return known == limits_.end() ? ResourceList() : known->second;
+  if (known == limits_.end()) return {};
+  ResourceList out = known->second;
+  if (const auto more = too_many_.find(node); more != too_many_.end()) {
+    for (const auto& [driver, charges] : more->second) {
+      if (out.has(driver)) out.set(driver, out.get(driver) + charges);
+    }
+  }
+  return out;
 }
 
 void AttachBook::set_limits(const std::string& node, const ResourceList& limits) {
@@ -25,50 +37,82 @@ void AttachBook::set_limits(const std::string& node, const ResourceList& limits)
   } else {
     limits_.insert_or_assign(node, limits);
   }
+  changed_nodes_.insert(node);
 }
 
-void AttachBook::put(VolumeAttachment&& attachment) {
+void AttachBook::put(VolumeAttachment&& attachment, const std::string& volume) {
   const std::string name = attachment.meta.name;
   const auto parts = [](const VolumeAttachment& a) { return std::tie(a.driver, a.node, a.volume); };
   const auto known = attachments_.find(name);
-  if (known != attachments_.end() && parts(known->second) == parts(attachment)) return;
+  if (known != attachments_.end() && parts(known->second.attachment) == parts(attachment)) return;
   remove(name);
   if (attachment.driver.empty() || attachment.node.empty()) return;
-  uses_[place_of(attachment)].attachments.insert(name);
-  attachments_.insert_or_assign(name, std::move(attachment));
-  changed_.insert(name);
+  Place at{attachment.node, volume.empty() ? uid_of(name) : volume};
+  attachments_of_[attachment.volume].insert(name);
+  attachments_.insert_or_assign(name, Known{std::move(attachment), std::move(at)});
+  place(name, true);
 }
 
 void AttachBook::remove(std::string_view name) {
   const auto known = attachments_.find(name);
   if (known == attachments_.end()) return;
-  const Place place = place_of(known->second);
-  uses_[place].attachments.erase(known->first);
-  forget_empty(place);
-  changed_.insert(known->first);
+  place(known->first, false);
+  const auto of = attachments_of_.find(known->second.attachment.volume);
+  of->second.erase(known->first);
+  if (of->second.empty()) attachments_of_.erase(of);
   attachments_.erase(known);
 }
 
-void AttachBook::set_pod(std::uint32_t ix, const std::string& node, const std::vector<std::string>& volumes) {
-  const auto known = by_pod_.find(ix);
-  if (known == by_pod_.end() && volumes.empty()) return;
-  std::vector<Place> now;
-  for (const std::string& volume : volumes) now.emplace_back(node, volume);
-  if (known != by_pod_.end() && known->second == now) return;
-  for (const Place& place : now) count_pods(place, +1);
-  if (known != by_pod_.end()) {
-    for (const Place& place : known->second) count_pods(place, -1);
-    by_pod_.erase(known);
+void AttachBook::rename(std::string_view persistent_volume, const std::string& volume) {
+  const auto of = attachments_of_.find(persistent_volume);
+  if (of == attachments_of_.end() || persistent_volume.empty()) return;
+  for (const std::string& name : of->second) {
+    Known& known = attachments_.find(name)->second;
+    if (known.place.second == volume) continue;
+    place(name, false);
+    known.place.second = volume;
+    place(name, true);
   }
-  if (!now.empty()) by_pod_.emplace(ix, std::move(now));
 }
 
-void AttachBook::count_pods(const Place& place, std::int64_t delta) {
-  Use& use = uses_[place];
-  const bool before = use.pods > 0;
-  use.pods += delta;
-  if (before != (use.pods > 0)) changed_.insert(use.attachments.begin(), use.attachments.end());
-  forget_empty(place);
+// One of several attachments of a volume counts.
+void AttachBook::place(const std::string& name, bool in) {
+  const Place& at = attachments_.find(name)->second.place;
+  auto& there = uses_[at].attachments;
+  in ? (void)there.insert(name) : (void)there.erase(name);
+  changed_.insert(name);
+  changed_.insert(there.begin(), there.end());
+  forget_empty(at);
+}
+
+void AttachBook::set_pod(std::uint32_t ix, Mounts mounts) {
+  const auto known = by_pod_.find(ix);
+  if (known == by_pod_.end() && mounts.volumes.empty()) return;
+  if (known != by_pod_.end() && known->second == mounts) return;
+  count_pod(mounts, +1);
+  if (known != by_pod_.end()) {
+    count_pod(known->second, -1);
+    by_pod_.erase(known);
+  }
+  if (!mounts.volumes.empty()) by_pod_.emplace(ix, std::move(mounts));
+}
+
+void AttachBook::count_pod(const Mounts& mounts, std::int64_t delta) {
+  for (const auto& [volume, driver] : mounts.volumes) {
+    const Place at{mounts.node, volume};
+    Use& use = uses_[at];
+    const bool had_pods = use.pods > 0;
+    const std::int64_t before = too_many(use.staying);
+    use.pods += delta;
+    use.staying += mounts.ending ? 0 : delta;
+    if (had_pods != (use.pods > 0)) changed_.insert(use.attachments.begin(), use.attachments.end());
+    if (const std::int64_t more = too_many(use.staying) - before; more != 0) {
+      ResourceList& charges = too_many_[mounts.node];
+      charges.set(driver, charges.get(driver) + more);
+      changed_nodes_.insert(mounts.node);
+    }
+    forget_empty(at);
+  }
 }
 
 void AttachBook::forget_empty(const Place& place) {
@@ -79,13 +123,16 @@ void AttachBook::forget_empty(const Place& place) {
 void AttachBook::drain(std::vector<Event>& out) {
   for (const std::string& name : changed_) {
     const auto known = attachments_.find(name);
-    const bool counts = known != attachments_.end() && uses_.at(place_of(known->second)).pods == 0;
-    if (counts) {
+    const Use* use = known == attachments_.end() ? nullptr : &uses_.at(known->second.place);
+    if (use != nullptr && use->pods == 0 && *use->attachments.begin() == name) {
+      const VolumeAttachment& attachment = known->second.attachment;
+      const Told now{attachment.node, attachment.driver};
+      if (const auto before = told_.find(name); before != told_.end() && before->second == now) continue;
       ForeignPod pod;
       pod.uid = uid_of(name);
-      pod.node = known->second.node;
-      pod.attaches.set(known->second.driver, 1);
-      told_.insert(name);
+      pod.node = attachment.node;
+      pod.attaches.set(attachment.driver, 1);
+      told_.insert_or_assign(name, now);
       out.emplace_back(ForeignPodUpsert{std::move(pod)});
     } else if (told_.erase(name) > 0) {
       out.emplace_back(ForeignPodRemove{uid_of(name)});

@@ -1,8 +1,12 @@
 // How many volumes the drivers of a node attach, and the volumes that stay attached without a pod there that is known to mount them. They
 // count against the limits still, and the engine sees each as a foreign pod. Private to the intake.
 //
-// Kubernetes attaches a volume after the bind of its pod, and detaches it after the pod is gone. A volume that stands in a pod has no
-// name here: its attachment counts as long as it is there.
+// A volume counts once on its node, however many pods there mount it. The engine charges it to each of them. So the limit that it is told is
+// higher by what it charges too often: for each volume the pods that stay there, less one. Pods that are ending do not raise it. The engine
+// charges them until they are gone, and expects their room then.
+//
+// A volume goes by its name (VolumeBook::name_of). Kubernetes attaches it after the bind of its pod, and detaches it after the pod is gone. A
+// volume that stands in a pod has no name here: its attachment counts as long as it is there.
 // Cost: O(log n) for each volume of a pod, and for each attachment.
 #pragma once
 
@@ -21,33 +25,55 @@ namespace berth::dialect {
 
 class AttachBook {
  public:
-  // By driver; none: it has no limits.
+  // The volumes that a pod has on its node.
+  struct Mounts {
+    std::string node;
+    std::map<std::string, std::string> volumes;  // their names, and their drivers
+    bool ending = false;
+    bool operator==(const Mounts&) const = default;
+  };
+
+  // The most that the engine may charge, by driver; none: it has no limits.
   ResourceList limits(std::string_view node) const;
   void set_limits(const std::string& node, const ResourceList& limits);
-  void put(VolumeAttachment&& attachment);
+  // `volume`: the name of its volume.
+  void put(VolumeAttachment&& attachment, const std::string& volume);
   void remove(std::string_view name);
-  // The PersistentVolumes that a pod, by its index, has on its node. None: it has none there, or is gone.
-  void set_pod(std::uint32_t ix, const std::string& node, const std::vector<std::string>& volumes);
+  // A PersistentVolume has this name from now on.
+  void rename(std::string_view persistent_volume, const std::string& volume);
+  // A pod by its index. Without volumes: it has none on a node, or is gone.
+  void set_pod(std::uint32_t ix, Mounts mounts);
   // Appends what has changed since the last call.
   void drain(std::vector<Event>& out);
+  // Nodes whose limits may be others than at the last call.
+  std::set<std::string> take_changed_nodes() { return std::exchange(changed_nodes_, {}); }
 
  private:
   using Place = std::pair<std::string, std::string>;  // node and volume
   struct Use {
     std::int64_t pods = 0;
+    std::int64_t staying = 0;  // of them
     std::set<std::string> attachments;
   };
+  using Told = std::pair<std::string, std::string>;  // node and driver
+  struct Known {
+    VolumeAttachment attachment;
+    Place place;
+  };
 
-  static Place place_of(const VolumeAttachment& attachment) { return {attachment.node, attachment.volume}; }
-  void count_pods(const Place& place, std::int64_t delta);
+  void place(const std::string& name, bool in);
+  void count_pod(const Mounts& mounts, std::int64_t delta);
   void forget_empty(const Place& place);
 
-  std::map<std::string, ResourceList, std::less<>> limits_;  // by node
-  std::map<std::string, VolumeAttachment, std::less<>> attachments_;
+  std::map<std::string, ResourceList, std::less<>> limits_;    // by node
+  std::map<std::string, ResourceList, std::less<>> too_many_;  // charges, by node and driver
+  std::map<std::string, Known, std::less<>> attachments_;
+  std::map<std::string, std::set<std::string>, std::less<>> attachments_of_;  // by PersistentVolume
   std::map<Place, Use> uses_;
-  std::map<std::uint32_t, std::vector<Place>> by_pod_;
+  std::map<std::uint32_t, Mounts> by_pod_;
   std::set<std::string> changed_;  // attachments
-  std::set<std::string> told_;     // those that the engine sees
+  std::set<std::string> changed_nodes_;
+  std::map<std::string, Told> told_;  // attachments that the engine sees
 };
 
 }  // namespace berth::dialect

@@ -322,6 +322,7 @@ bool ObjectBooks::drain(std::vector<Event>& out) {
     node = std::move(now);
     node_events_.push_back(NodeUpsert{node});
   });
+  (void)settle_storage({}, Kind::kCsiNode);  // pods that share a volume came or went
   out.insert(out.end(), std::make_move_iterator(node_events_.begin()),
              std::make_move_iterator(node_events_.end()));
   node_events_.clear();

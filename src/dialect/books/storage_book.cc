@@ -6,24 +6,27 @@ namespace berth::dialect {
 
 StorageBook::Keys StorageBook::put(CsiNode&& object) {
   attachments_.set_limits(object.meta.name, object.limits);
-  changed_.insert(object.meta.name);
   return {};
 }
 
 StorageBook::Keys StorageBook::put(VolumeAttachment&& object) {
-  attachments_.put(std::move(object));
+  const std::string volume = object.volume.empty() ? std::string() : volumes_.name_of(object.volume);
+  attachments_.put(std::move(object), volume);
   return {};
 }
 
 StorageBook::Keys StorageBook::remove(Kind kind, std::string_view ns, std::string_view name) {
   if (kind == Kind::kCsiNode) {
     attachments_.set_limits(std::string(name), {});
-    changed_.emplace(name);
     return {};
   }
-  if (kind != Kind::kVolumeAttachment) return volumes_.remove(kind, ns, name);
-  attachments_.remove(name);
-  return {};
+  if (kind == Kind::kVolumeAttachment) {
+    attachments_.remove(name);
+    return {};
+  }
+  Keys out = volumes_.remove(kind, ns, name);
+  if (kind == Kind::kPersistentVolume) attachments_.rename(name, volumes_.name_of(name));
+  return out;
 }
 
 void StorageBook::set_node(const Node& node, bool in) {
@@ -51,6 +54,7 @@ std::set<std::string> StorageBook::take_changed_nodes() {
     if (const auto there = nodes_at_.find(place); there != nodes_at_.end())
       changed_.insert(there->second.begin(), there->second.end());
   }
+  changed_.merge(attachments_.take_changed_nodes());
   return std::exchange(changed_, {});
 }
 

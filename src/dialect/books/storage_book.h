@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "dialect/books/attach_book.h"
@@ -22,7 +23,14 @@ class StorageBook {
   template <class T>
     requires requires(VolumeBook& book, T&& object) { book.put(std::move(object)); }
   Keys put(T&& object) {
-    return volumes_.put(std::move(object));
+    if constexpr (std::is_same_v<std::remove_cvref_t<T>, PersistentVolume>) {
+      const std::string name = object.meta.name;
+      Keys out = volumes_.put(std::move(object));
+      attachments_.rename(name, volumes_.name_of(name));
+      return out;
+    } else {
+      return volumes_.put(std::move(object));
+    }
   }
   Keys put(CsiNode&& object);
   Keys put(VolumeAttachment&& object);

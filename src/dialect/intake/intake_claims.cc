@@ -47,12 +47,10 @@ bool Intake::Impl::reshape(std::uint32_t draft_ix, std::uint32_t role_ix,
 void Intake::Impl::note_volumes(std::uint32_t ix) {
   const Pod& pod = books.pods[ix].pod;
   if (pod.spec.claims.empty()) return;
-  std::vector<std::string> volumes;
-  if (!pod.spec.node_name.empty()) {
-    for (const auto& [volume, driver] : books.objects.volumes().look_up(pod.spec.claims, pod.meta).attached)
-      volumes.push_back(volume);
-  }
-  books.objects.attachments().set_pod(ix, pod.spec.node_name, volumes);
+  AttachBook::Mounts mounts{pod.spec.node_name, {}, pod.meta.deleting};
+  if (!mounts.node.empty())
+    mounts.volumes = books.objects.volumes().look_up(pod.spec.claims, pod.meta).attached;
+  books.objects.attachments().set_pod(ix, std::move(mounts));
 }
 
 void Intake::Impl::claim_changed(const std::string& claim) {

@@ -178,7 +178,7 @@ void Intake::Impl::forget_ended(const std::string& name) {
 void Intake::Impl::drop(std::uint32_t ix) {
   slots.use_selectors(books.pods[ix].pod.spec.selectors, -1);
   books.claims.use(books.pods[ix].pod, ix, false);
-  books.objects.attachments().set_pod(ix, {}, {});
+  books.objects.attachments().set_pod(ix, {});
   if (books.pods[ix].draft != kNoIx) detach(ix);
   PodRecord& record = books.pods[ix];
   slots.uncharge_foreign(record);

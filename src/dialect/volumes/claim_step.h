@@ -21,8 +21,9 @@ inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected
 struct ClaimsFound {
   std::string waits;  // why the pod cannot start yet; "": it can
   std::vector<VolumeNodes> nodes;
-  std::map<std::string, std::string> attached;  // volumes that CSI attaches to its node, and their drivers
-  std::vector<std::string> counted;             // it takes one of each of these counts (available_volumes.h)
+  std::map<std::string, std::string>
+      attached;  // volumes that CSI attaches to its node, by VolumeBook::name_of or by claim, and their drivers
+  std::vector<std::string> counted;   // it takes one of each of these counts (available_volumes.h)
   std::vector<std::string> together;  // "<namespace>/<name>": its pods need one node, for one local volume
   std::vector<std::string>
       alone;  // "claim <namespace>/<name>": one pod at a time may use it (ReadWriteOncePod)

@@ -92,6 +92,7 @@ PersistentVolume read_volume(FieldReader<V>& f, const V& object) {
   }
   const V spec = f.map(object, "spec");
   out.driver = read_driver(f, spec);
+  out.handle = f.string(f.map(spec, "csi"), "volumeHandle");
   read_availability(f, object, out);
   const V required = f.map(f.map(spec, "nodeAffinity"), "required");
   if (!required.present()) return out;

@@ -35,6 +35,7 @@ struct PersistentVolume {
   Meta meta;                                       // with the labels of its zones and regions alone
   std::optional<std::vector<SelectorTerm>> nodes;  // on which it can be used; none: on all
   std::string driver;                              // of CSI; "": it is of another kind
+  std::string handle;                              // its name for that driver; "": it is of another kind
   std::string storage_class;
   std::int64_t size = 0;   // bytes
   std::uint8_t modes = 0;  // AccessMode

@@ -115,8 +115,8 @@ VolumeBook::Keys VolumeBook::put(PersistentVolumeClaim&& claim) {
 VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
   const std::string name = volume.meta.name;
   const auto where = [](const PersistentVolume& v) {
-    return std::tie(v.nodes, v.meta.labels, v.driver, v.storage_class, v.size, v.modes, v.block, v.attributes,
-                    v.labels, v.meta.uid);
+    return std::tie(v.nodes, v.meta.labels, v.driver, v.handle, v.storage_class, v.size, v.modes, v.block,
+                    v.attributes, v.labels, v.meta.uid);
   };
   const auto whose = [](const PersistentVolume& v) {
     return std::tie(v.available, v.claim, v.claim_uid, v.meta.deleting);
@@ -178,7 +178,7 @@ VolumeBook::Keys VolumeBook::put(CsiStorageCapacity&& capacity) {
   return keys_of(classes_.put(std::move(capacity)));
 }
 
-// Those that are bound do not ask their class.
+// Those that are bound do not ask their class, unless their volume is gone.
 VolumeBook::Keys VolumeBook::keys_of(const ClassBook::Changes& changes) const {
   Keys out;
   if (changes.empty()) return out;
@@ -187,7 +187,8 @@ VolumeBook::Keys VolumeBook::keys_of(const ClassBook::Changes& changes) const {
       return (!claim.storage_class || *claim.storage_class == change.klass) && claim.size > change.above &&
              claim.size <= change.most;
     };
-    if (!claim.bound && std::any_of(changes.begin(), changes.end(), concerns)) out.push_back(key);
+    const bool asks = !claim.bound || !volumes_.contains(claim.volume);
+    if (asks && std::any_of(changes.begin(), changes.end(), concerns)) out.push_back(key);
   }
   return out;
 }
@@ -232,6 +233,12 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
   }
   if (kind == Kind::kStorageClass) available_.set_by_hand(std::string(name), false);
   return keys_of(classes_.remove(kind, ns, name));
+}
+
+std::string VolumeBook::name_of(std::string_view persistent_volume) const {
+  const auto known = volumes_.find(persistent_volume);
+  if (known == volumes_.end() || known->second.handle.empty()) return std::string(persistent_volume);
+  return fmt::format("{}/{}", known->second.driver, known->second.handle);
 }
 
 ClaimsFound VolumeBook::look_up(const std::vector<ClaimUse>& uses, const Meta& pod) const {
@@ -297,8 +304,12 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
     return wait(fmt::format("claim {} is not this pod's, and its volume {} needs that name: delete the claim",
                             claim, use.volume));
   const auto volume = volumes_.find(it.volume);
-  if (volume != volumes_.end() && !volume->second.driver.empty())
-    out.attached.emplace(it.volume, volume->second.driver);
+  if (volume != volumes_.end() && !volume->second.driver.empty()) {
+    out.attached.emplace(name_of(it.volume), volume->second.driver);
+  } else if (const StorageClass* klass = classes_.of(it);
+             volume == volumes_.end() && !it.volume.empty() && klass != nullptr) {
+    add_made(it, *klass, out);  // a pod that runs may have it, although its object is gone
+  }
   if (it.lost)
     return wait(
         fmt::format("claim {} has lost its PersistentVolume {}: delete the claim, and create it again", claim,
@@ -370,13 +381,12 @@ void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const St
   }
   if (claim.selected_node.empty()) {
     if (const PersistentVolume* volume = volume_for(claim); volume != nullptr) {
-      if (!volume->driver.empty()) out.attached.emplace(volume->meta.name, volume->driver);
+      if (!volume->driver.empty()) out.attached.emplace(name_of(volume->meta.name), volume->driver);
       return add_nodes(*volume, what, out);
     }
   }
   if (by_hand) return add_nodes_by_hand(claim, klass, what, out);
-  if (const std::string driver = driver_of(klass); !driver.empty())
-    out.attached.emplace(fmt::format("claim {}", key), driver);
+  add_made(claim, klass, out);
   if (!claim.selected_node.empty()) {
     std::vector<SelectorTerm> there{{{}, {{"metadata.name", SelectorOp::kIn, {claim.selected_node}}}}};
     std::string words = fmt::format("{} (being provisioned for node {})", what, claim.selected_node);
@@ -384,6 +394,11 @@ void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const St
     return;
   }
   add_nodes_made_or_free(claim, klass, what, out);
+}
+
+void VolumeBook::add_made(const PersistentVolumeClaim& claim, const StorageClass& klass, ClaimsFound& out) {
+  if (const std::string driver = driver_of(klass); !driver.empty())
+    out.attached.emplace(fmt::format("claim {}", key_of_claim(claim.meta.ns, claim.meta.name)), driver);
 }
 
 void VolumeBook::add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out) {

@@ -65,6 +65,8 @@ class VolumeBook {
     std::string node;
     const Labels* labels = nullptr;  // nullptr: there is no such node
   };
+  // The driver's own name of a PersistentVolume, or its own name. Two of them that name one volume of a driver are one on a node.
+  std::string name_of(std::string_view persistent_volume) const;
   // Chooses free volumes for the claims of these pods that have none yet, a volume for one claim. Claims for which none is left stay so.
   Keys keep(const std::vector<Placed>& pods);
   // The claims wait no longer: what was chosen for them, and is not written, is free again.
@@ -84,6 +86,7 @@ class VolumeBook {
   void look_up_unbound(const PersistentVolumeClaim& claim, const std::string& what, ClaimsFound& out) const;
   void add_nodes_of_class(const PersistentVolumeClaim& claim, const StorageClass& klass,
                           const std::string& what, ClaimsFound& out) const;
+  static void add_made(const PersistentVolumeClaim& claim, const StorageClass& klass, ClaimsFound& out);
   static void add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out);
   // volume_choice.cc
   void add_nodes_by_hand(const PersistentVolumeClaim& claim, const StorageClass& klass,

@@ -19,6 +19,13 @@ VolumeAttachment attachment(const std::string& name, const std::string& node, co
   return out;
 }
 
+// A pod with these volumes of the driver.
+AttachBook::Mounts on(const std::string& node, const std::vector<std::string>& volumes, bool ending = false) {
+  AttachBook::Mounts out{node, {}, ending};
+  for (const std::string& volume : volumes) out.volumes.emplace(volume, "disk");
+  return out;
+}
+
 // "+name@node" for one that counts from now on, "-name" for one that no longer does.
 std::vector<std::string> told(AttachBook& book) {
   std::vector<Event> events;
@@ -38,32 +45,32 @@ std::vector<std::string> told(AttachBook& book) {
 
 TEST(AttachBook, AVolumeWithAPodThereIsThePods) {
   AttachBook book;
-  book.set_pod(1, "n0", {"pv"});
-  book.put(attachment("a", "n0", "pv"));
+  book.set_pod(1, on("n0", {"pv"}));
+  book.put(attachment("a", "n0", "pv"), "pv");
   EXPECT_THAT(told(book), IsEmpty());
-  book.set_pod(2, "n0", {"pv", "other"});
-  book.set_pod(1, "", {});
+  book.set_pod(2, on("n0", {"pv", "other"}));
+  book.set_pod(1, {});
   EXPECT_THAT(told(book), IsEmpty()) << "another pod of the node has it";
-  book.set_pod(2, "n0", {"other"});
+  book.set_pod(2, on("n0", {"other"}));
   EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
   EXPECT_THAT(told(book), IsEmpty()) << "once";
-  book.set_pod(3, "n1", {"pv"});
+  book.set_pod(3, on("n1", {"pv"}));
   EXPECT_THAT(told(book), IsEmpty()) << "its node is another";
-  book.set_pod(3, "n0", {"pv"});
+  book.set_pod(3, on("n0", {"pv"}));
   EXPECT_THAT(told(book), ElementsAre("-attachment:a"));
 }
 
 TEST(AttachBook, AnAttachmentThatComesAndGoesIsNotTold) {
   AttachBook book;
-  book.put(attachment("a", "n0", "pv"));
+  book.put(attachment("a", "n0", "pv"), "pv");
   book.remove("a");
   book.remove("a");
   EXPECT_THAT(told(book), IsEmpty());
-  book.put(attachment("a", "n0", "pv"));
+  book.put(attachment("a", "n0", "pv"), "pv");
   EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
-  book.put(attachment("a", "n0", "pv"));
+  book.put(attachment("a", "n0", "pv"), "pv");
   EXPECT_THAT(told(book), IsEmpty());
-  book.put(attachment("a", "n1", "pv"));
+  book.put(attachment("a", "n1", "pv"), "pv");
   EXPECT_THAT(told(book), ElementsAre("+attachment:a@n1"));
   book.remove("a");
   EXPECT_THAT(told(book), ElementsAre("-attachment:a"));
@@ -72,9 +79,40 @@ TEST(AttachBook, AnAttachmentThatComesAndGoesIsNotTold) {
 // It stands in a pod, and has no name by which the pod could be found.
 TEST(AttachBook, AVolumeWithoutANameCountsAlways) {
   AttachBook book;
-  book.set_pod(1, "n0", {"pv"});
-  book.put(attachment("a", "n0", ""));
+  book.set_pod(1, on("n0", {"pv"}));
+  book.put(attachment("a", "n0", ""), "");
   EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0"));
+}
+
+// The engine charges each pod.
+TEST(AttachBook, ASharedVolumeRaisesTheLimitByWhatIsChargedTooOften) {
+  AttachBook book;
+  book.set_limits("n0", {{"disk", 2}});
+  EXPECT_THAT(book.take_changed_nodes(), ElementsAre("n0"));
+  book.set_pod(1, on("n0", {"pv", "other"}));
+  EXPECT_THAT(book.take_changed_nodes(), IsEmpty());
+  book.set_pod(2, on("n0", {"pv"}));
+  book.set_pod(3, on("n1", {"pv"}));
+  EXPECT_THAT(book.take_changed_nodes(), ElementsAre("n0"));
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 3}}));
+  EXPECT_TRUE(book.limits("n1").empty()) << "it has no limits";
+  book.set_pod(2, on("n0", {"pv"}, true));
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}})) << "its room is free when it is gone";
+  book.set_pod(2, {});
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}}));
+}
+
+TEST(AttachBook, OneOfSeveralAttachmentsOfAVolumeCounts) {
+  AttachBook book;
+  book.put(attachment("a", "n0", "pv"), "d/h");
+  book.put(attachment("b", "n0", "too"), "too");
+  EXPECT_THAT(told(book), ElementsAre("+attachment:a@n0", "+attachment:b@n0"));
+  book.rename("too", "d/h");  // its object came late
+  EXPECT_THAT(told(book), ElementsAre("-attachment:b"));
+  book.remove("a");
+  EXPECT_THAT(told(book), ElementsAre("-attachment:a", "+attachment:b@n0"));
+  book.set_pod(1, on("n0", {"d/h"}));
+  EXPECT_THAT(told(book), ElementsAre("-attachment:b"));
 }
 
 }  // namespace
