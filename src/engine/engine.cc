@@ -200,7 +200,7 @@ std::vector<QueueView> Engine::queues() const {
     for (std::size_t p = 0; p < s.quota.pairs(); ++p) {
       const FlavorResource pair(p);
       if (!s.quota.declares(QueueId(q), pair) && s.quota.usage(QueueId(q), pair, kNow) == 0) continue;
-      view.quotas.push_back({s.flavor_name(pair), s.resource_name(pair), s.quota.nominal(QueueId(q), pair),
+      view.quotas.push_back({s.pairs.flavor(pair), s.resource_name(pair), s.quota.nominal(QueueId(q), pair),
                              s.quota.usage(QueueId(q), pair, kNow),
                              s.quota.available(QueueId(q), pair, kNow)});
     }

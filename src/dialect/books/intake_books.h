@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "dialect/books/budget_book.h"
 #include "dialect/books/claim_book.h"
 #include "dialect/books/draft_book.h"
 #include "dialect/books/object_books.h"
@@ -25,6 +26,7 @@ struct IntakeBooks {
   DraftBook drafts;
   OwnerBook owners;
   ClaimBook claims;
+  BudgetBook budgets;
   EndedMembers ended_members;
   Promises promises;
 

@@ -1,8 +1,8 @@
 // The pod selectors that some term or PodDisruptionBudget names (selectors in use), and the pods that they may select. Private to the
 // intake.
 //
-// A selector of a term is in use while a pod, or the template of an owner that waits for its places, has a term with it. That of a
-// PodDisruptionBudget is a selector of its own, with the name of the budget. Pods are told from the
+// A selector is in use while a pod, or the template of an owner that waits for its places, has a term with it. A
+// PodDisruptionBudget has a selector of its own, with the name of the budget. Pods are told from the
 // others by the label that a selector asks for first: they are listed by the values of the keys that selectors in use begin with.
 // Selectors without such a label are compared with every pod.
 // Cost: use() of a known selector O(1); of the first with its key O(pods), else O(pods with its label). selecting() O(labels of the pod

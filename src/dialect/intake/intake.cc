@@ -43,7 +43,8 @@ void Intake::upsert(Object object) {
   const Meta& meta = meta_of(object);
   s.refresh_dependents(s.books.objects.note_problem(kind, key_of(meta.ns, meta.name), {}));
   if (kind == Kind::kWorkload) return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
-  if (kind == Kind::kDisruptionBudget) return s.upsert_budget(std::get<DisruptionBudget>(object));
+  if (kind == Kind::kDisruptionBudget)
+    return s.take_budget(s.books.budgets.put(std::get<DisruptionBudget>(object)));
   const ObjectBooks::Keys keys = s.books.objects.put(std::move(object));
   if (gang_system(kind) != nullptr) regroup(s, keys);
   s.refresh_dependents(keys);
@@ -60,7 +61,7 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
     s.refresh_dependents(s.books.objects.note_problem(kind, key, {}));
     if (owner_kind(kind) != nullptr) return s.remove_owner(kind, ns, name);
     if (kind == Kind::kWorkload) return s.remove_workload(ns, name);
-    if (kind == Kind::kDisruptionBudget) return s.remove_budget(key);
+    if (kind == Kind::kDisruptionBudget) return s.take_budget(s.books.budgets.remove(key));
     return s.refresh_dependents(s.books.objects.remove(kind, ns, name));
   }
   const std::uint32_t ix = s.books.pods.find_named(key);
@@ -87,6 +88,12 @@ void Intake::Impl::refresh_dependents(const ObjectBooks::Keys& keys) {
       if (key.substr(3) == books.pods[ix].pod.meta.ns) slots.weigh(ix);
     });
   }
+}
+
+void Intake::Impl::take_budget(BudgetBook::Change&& change) {
+  slots.use_selectors(change.gone, -1);
+  slots.use_selectors(change.come, +1);
+  if (change.event) events.add(std::move(*change.event));
 }
 
 void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {

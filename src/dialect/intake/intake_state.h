@@ -35,6 +35,7 @@ struct IntakeView::Impl {
 
   // intake.cc: objects that drafts depend on
   void refresh_dependents(const std::string& key);
+  void take_budget(BudgetBook::Change&& change);
   void refresh_dependents(const ObjectBooks::Keys& keys);
   // `as_orphans`: the owner that they wait for does not exist.
   void reroute_dependents(const std::string& key, bool as_orphans);
@@ -45,10 +46,6 @@ struct IntakeView::Impl {
   // Which volumes a pod has on its node.
   void note_volumes(std::uint32_t ix);
   bool reshape(std::uint32_t draft_ix, std::uint32_t role_ix, const std::vector<std::uint32_t>& of_role);
-
-  // intake_budgets.cc: PodDisruptionBudgets (namespace/name)
-  void upsert_budget(const DisruptionBudget& object);
-  void remove_budget(const std::string& key);
 
   // intake_pods.cc: pods
   void upsert_pod(Pod&& pod);
@@ -120,12 +117,7 @@ struct IntakeView::Impl {
   std::map<std::string, OwnerName> missing_owners;  // by uid
   std::set<std::string> changed_gangs;              // by uid: how many of their pods run, or have ended
   std::set<std::string> changed_claims;             // namespace/name
-  struct Budget {
-    std::optional<PodSelector> pods;  // none: it has none
-    std::int64_t allowed = 0;
-  };
-  std::map<std::string, Budget> budgets;  // namespace/name
-  TimeMs arrivals = 0;                    // stands in for creation times that are not there
+  TimeMs arrivals = 0;                              // stands in for creation times that are not there
 };
 
 }  // namespace berth::dialect

@@ -32,7 +32,7 @@ struct PodSelector {
   LabelSelector pods;
   std::vector<TermNamespaces> within;  // each of them has the pod's namespace
   std::string name;                    // CountedTerm::selector; says what it selects
-  bool budget = false;                 // of a PodDisruptionBudget, which has the name: no term counts these pods
+  bool budget = false;  // of a PodDisruptionBudget, which has the name: no term counts these pods
 
   // Whether it looks at the labels of namespaces.
   bool asks_namespaces() const;

@@ -51,7 +51,7 @@ void Attempt::tell_reserved(Parked& why, Reason& reason) {
   }
   for (const Kept& kept : reserved_.quota()) {
     why.kept.push_back({kept.queue, state_.workloads[kept.by.index()].arrival, kept.pair});
-    if (!lacks(reason, state_.resource_name(kept.pair), state_.flavor_name(kept.pair))) continue;
+    if (!lacks(reason, state_.resource_name(kept.pair), state_.pairs.flavor(kept.pair))) continue;
     Reason more{ReasonCode::kQuotaKept,
                 state_.workloads[kept.by.index()].name,
                 state_.queues[kept.queue.index()].spec.name,

@@ -43,7 +43,7 @@ bool Reserved::stands_beside(const WorkloadState& w, std::span<const PlacedSlot>
     if (left >= 0) continue;
     missing_.push_back({ReasonCode::kQuota,
                         std::string(state_.resource_name(item.pair)),
-                        std::string(state_.flavor_name(item.pair)),
+                        std::string(state_.pairs.flavor(item.pair)),
                         item.amount,
                         std::max<std::int64_t>(0, item.amount + left),
                         0,

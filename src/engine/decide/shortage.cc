@@ -28,7 +28,7 @@ std::vector<Reason> never_starts(State& state, const WorkloadState& w, const Pod
     if (beyond == quota.end()) return {};
     reasons.push_back({ReasonCode::kQuotaMax,
                        std::string(state.resource_name(beyond->pair)),
-                       std::string(state.flavor_name(beyond->pair)),
+                       std::string(state.pairs.flavor(beyond->pair)),
                        saturating_mul(beyond->amount, least),
                        state.quota.potential(w.queue, beyond->pair),
                        0,

@@ -186,7 +186,7 @@ class Recount {
       for (const Plane plane : {kNow, kAfter}) {
         if (state_.quota.usage(id, pair, plane) == want[plane]) continue;
         return fail(ErrorCode::kInternal, "queue {}: {} of flavor {} is charged {}, the slots make {}",
-                    state_.queue_names.name(id.value), state_.resource_name(pair), state_.flavor_name(pair),
+                    state_.queue_names.name(id.value), state_.resource_name(pair), state_.pairs.flavor(pair),
                     state_.quota.usage(id, pair, plane), want[plane]);
       }
     }

@@ -111,7 +111,7 @@ std::int64_t RoomNow::quota_left(FlavorResource pair) const {
 void RoomNow::renew_quota(Reason& reason) const {
   for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
     const FlavorResource pair(p);
-    if (state_.resource_name(pair) != reason.subject || state_.flavor_name(pair) != reason.detail) continue;
+    if (state_.resource_name(pair) != reason.subject || state_.pairs.flavor(pair) != reason.detail) continue;
     if (const std::int64_t left = quota_left(pair); left < reason.need) reason.have = left;
     return;
   }

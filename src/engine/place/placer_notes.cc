@@ -70,7 +70,7 @@ void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) 
     const bool never = need > most;
     note({never ? ReasonCode::kQuotaMax : ReasonCode::kQuota,
           std::string(state_.resource_name(item.pair)),
-          std::string(state_.flavor_name(item.pair)),
+          std::string(state_.pairs.flavor(item.pair)),
           need,
           never ? most : saturating_add(have, given),
           0,

@@ -1,9 +1,8 @@
 // Disruption budgets (model/event.h): how many more of their pods may be evicted now. They put victims in order, and forbid nothing.
 //
 // As the default scheduler counts them: a pod whose eviction takes any of its budgets below zero is beyond its budgets. Decided
-// evictions use a budget up, until it is told anew. The controller that tells it follows the API server within seconds. After kForgets
-// it has, and what was decided counts no more: so the eviction of a pod that the controller did not count is not held against a
-// budget for ever.
+// evictions use a budget up, until it is told anew, or for kForgets. Within that time the controller that tells it has followed. So the
+// eviction of a pod that the controller did not count is not held against a budget for ever.
 // Cost: O(log budgets) per look-up. Nothing where there are no budgets.
 #pragma once
 

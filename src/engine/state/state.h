@@ -64,7 +64,7 @@ struct PodSetState {
   std::int64_t unplaced = 0;  // of the active: with a charge whose nodes are awaited
   // further slots get quota alone, too, and their places together with the unplaced
   bool fills_up = false;
-  std::vector<DemandBand> bands;  // as given; state/bands.h reads them
+  std::vector<DemandBand> bands;             // as given; state/bands.h reads them
   Shared<std::vector<std::string>> budgets;  // of each of its pods
 };
 
@@ -268,7 +268,6 @@ class State {
   // The spec with its choices for the present configuration.
   Spec& spec(SpecId id);
   std::optional<WorkloadId> find_workload(std::string_view uid) const { return ids_.find(std::string(uid)); }
-  std::string_view flavor_name(FlavorResource pair) const { return pairs.flavor(pair); }
   std::string_view resource_name(FlavorResource pair) const { return pairs.resource(pair); }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);

@@ -4,8 +4,8 @@
 //   BERTH_VICTIM_SEED=N     from this one on (default 1)
 //
 // The oracle shares no code with the engine's search: it knows nodes, quotas and policies in its own plain terms, and tries every
-// set of what may be ended. Its measure is the engine's: the fewest pods beyond their disruption budgets, of these the lowest highest
-// rank (priority, then surplus before whole work), of these the lowest cost.
+// set of what may be ended. Its measure is the engine's: the fewest pods beyond their disruption budgets. Among these sets the lowest
+// highest rank (priority, then surplus before whole work), and of these the lowest cost.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -280,7 +280,7 @@ TEST(VolumeWait, AClaimIsWrittenOnTheVolumeThatIsChosenLast) {
   EXPECT_THAT(b.take_refusals(b.now), ElementsAre(Pair("default/data", ElementsAre("n1"))));
 }
 
-// Its pod is decided anew while the write is on its way: the answer is that of the former write, and not of the next one.
+// The pod is decided anew while the write is on its way. The answer is that of the former write.
 TEST(VolumeWait, AnAnswerCountsForTheWriteThatItAnswers) {
   Book b;
   const auto on = [](const std::string& volume, ClaimNeed need, int version) {

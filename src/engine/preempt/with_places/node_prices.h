@@ -34,8 +34,8 @@ struct NodePrices {
 };
 
 // The candidates of `among` (in order of rank and cost), in the order of the prices of their nodes. Candidates that help on no node
-// are left out. The price of a node is the pods beyond their budgets, the rank and the cost of the least units, in order, that make room for one more slot. Unneeded
-// units are left out. Each further slot has its own price. If more than one slot is requested, a unit on several nodes counts on
+// are left out. The price of a node is that of the least units, in order, that make room for one more slot. It is their pods beyond
+// budgets, then their rank, then their cost. Unneeded units are left out. Each further slot has its own price. If more than one slot is requested, a unit on several nodes counts on
 // each with its part. Charges nothing. O(slots of `among` x devices).
 NodePrices node_prices(State& state, const Candidates& candidates, const Wanted& wanted,
                        const std::vector<std::uint32_t>& among, Budget& steps);

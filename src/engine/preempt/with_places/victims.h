@@ -1,9 +1,9 @@
 // Finds victims and places together, for a workload that fits nowhere at present.
 //
 // Possible victims and their order: candidates.h. The search looks for the set with the fewest pods beyond their disruption budgets
-// (state/disruptions.h), then for the one whose highest rank is lowest, then the cheapest (cost.h), then the smallest. Rank is
-// priority; at equal priority surplus ranks below whole workloads. With another order than
-// cost (PreemptionPolicy::victims) it takes the first in that order, and gives back all that are not needed.
+// (state/disruptions.h). Among these it takes the one whose highest rank is lowest, then the cheapest (cost.h), then the smallest. Rank is
+// priority; at equal priority surplus ranks below whole workloads. With another order than cost (PreemptionPolicy::victims) it takes
+// the first in that order, and gives back all that are not needed.
 //
 // Algorithm.
 //   1. Take candidates in order, in growing steps, until everything fits, quota and places. The shortest such prefix gives the

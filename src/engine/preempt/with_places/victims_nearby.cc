@@ -1,5 +1,5 @@
-// Victims that the order of candidates alone does not find: fewer beyond their disruption budgets, and among the pods that the
-// preemptor must be near to.
+// Victims that the order of candidates alone does not find. Fewer of them may be beyond their disruption budgets. Others are pods
+// that the preemptor must be near to.
 #include <algorithm>
 #include <map>
 

@@ -1,7 +1,6 @@
-// PodDisruptionBudgets: which pods have them, and how many of these may be disrupted now.
-#include <utility>
+#include "dialect/books/budget_book.h"
 
-#include "dialect/intake/intake_state.h"
+#include <utility>
 
 namespace berth::dialect {
 
@@ -25,29 +24,33 @@ std::string name_of(const std::string& key) {
 
 }  // namespace
 
-void Intake::Impl::upsert_budget(const DisruptionBudget& object) {
-  const std::string key = key_of(object.meta.ns, object.meta.name);
+BudgetBook::Change BudgetBook::put(const DisruptionBudget& object) {
+  Change out;
+  const std::string key = object.meta.ns + "/" + object.meta.name;
   auto pods = covered_by(object, name_of(key));
-  const auto [it, is_new] = budgets.try_emplace(key);
+  const auto [it, is_new] = budgets_.try_emplace(key);
   Budget& budget = it->second;
   // Their names are the same, whatever they select.
   const bool same = pods.has_value() == budget.pods.has_value() && (!pods || pods->pods == budget.pods->pods);
   if (!same) {
-    if (budget.pods) slots.use_selectors(std::vector{*budget.pods}, -1);
-    if (pods) slots.use_selectors(std::vector{*pods}, +1);
+    if (budget.pods) out.gone.push_back(*budget.pods);
+    if (pods) out.come.push_back(*pods);
     budget.pods = std::move(pods);
   }
-  if (!is_new && budget.allowed == object.allowed) return;
+  if (!is_new && budget.allowed == object.allowed) return out;
   budget.allowed = object.allowed;
-  events.add(DisruptionBudgetUpdate{name_of(key), object.allowed});
+  out.event = DisruptionBudgetUpdate{name_of(key), object.allowed};
+  return out;
 }
 
-void Intake::Impl::remove_budget(const std::string& key) {
-  const auto it = budgets.find(key);
-  if (it == budgets.end()) return;
-  if (it->second.pods) slots.use_selectors(std::vector{*it->second.pods}, -1);
-  budgets.erase(it);
-  events.add(DisruptionBudgetRemove{name_of(key)});
+BudgetBook::Change BudgetBook::remove(const std::string& key) {
+  Change out;
+  const auto it = budgets_.find(key);
+  if (it == budgets_.end()) return out;
+  if (it->second.pods) out.gone.push_back(*it->second.pods);
+  budgets_.erase(it);
+  out.event = DisruptionBudgetRemove{name_of(key)};
+  return out;
 }
 
 }  // namespace berth::dialect
