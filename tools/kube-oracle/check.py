@@ -61,7 +61,8 @@ def plan(berth, objects):
     steps, waits = [], {}
     for one in json.loads(done.stdout)["rounds"]:
         ending = [slot["pod"] for e in one["evictions"] for slot in e["slots"]]
-        steps += [{"bind": slot["pod"], "node": slot["node"], "ending": ending} for s in one["starts"] for slot in s["slots"]]
+        steps += [{"bind": slot["pod"], "node": slot["node"], "ending": ending, "start": f"{len(steps)}/{s['workload']}"}
+                  for s in one["starts"] for slot in s["slots"]]
         steps += [{"end": name} for name in ending]
         waits = {w["workload"]: w["message"] for w in one["waiting"] + one["refused"] + one["holds"]}
     if one["evictions"]:

@@ -23,6 +23,7 @@ type search struct {
 	world *world
 	pods  []*v1.Pod
 	alike []string        // what each pod is, without its name
+	only  []string        // the node that each pod must have; nil: any
 	seen  map[string]bool // which pods stand where
 	looks int
 	steps []finding
@@ -30,8 +31,13 @@ type search struct {
 
 // How a sequence of binds places the waiting gang whole; nil: none was found.
 func (w *world) wholeGang(of gang) ([]finding, error) {
-	s := search{world: w, seen: map[string]bool{}}
-	for _, name := range of.Pods {
+	return w.sequence(of, nil)
+}
+
+// The same with these nodes; nil: any.
+func (w *world) sequence(of gang, only []string) ([]finding, error) {
+	s := search{world: w, seen: map[string]bool{}, only: only}
+	for i, name := range of.Pods {
 		pod := w.waiting[name]
 		if pod == nil {
 			return nil, fmt.Errorf("%s of gang %s does not wait", name, of.Name)
@@ -40,7 +46,11 @@ func (w *world) wholeGang(of gang) ([]finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.pods, s.alike = append(s.pods, pod), append(s.alike, string(text))
+		alike := string(text)
+		if only != nil {
+			alike += " on " + only[i]
+		}
+		s.pods, s.alike = append(s.pods, pod), append(s.alike, alike)
 	}
 	found, err := s.from(make([]string, len(s.pods)))
 	if err != nil || !found {
@@ -76,7 +86,11 @@ func (s *search) from(on []string) (bool, error) {
 		}
 		s.looks++
 		tried[s.alike[i]] = true
-		look, err := s.world.filter(pod, "", len(s.world.nodes))
+		only := ""
+		if s.only != nil {
+			only = s.only[i]
+		}
+		look, err := s.world.filter(pod, only, len(s.world.nodes))
 		if err != nil {
 			return false, err
 		}

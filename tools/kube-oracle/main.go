@@ -31,6 +31,7 @@ type step struct {
 	Node   string   `json:"node"`
 	Ending []string `json:"ending"`
 	End    string   `json:"end"`
+	Start  string   `json:"start"` // binds of one start have the same
 }
 
 type state struct {
@@ -82,15 +83,16 @@ func judge(ctx context.Context, line []byte) (out verdict) {
 		return out
 	}
 	defer world.close()
-	for _, s := range in.Steps {
-		wrong, err := world.take(s)
+	for first, last := 0, 0; first < len(in.Steps); first = last {
+		for last = first + 1; last < len(in.Steps) && in.Steps[first].Start != "" && in.Steps[last].Start == in.Steps[first].Start; {
+			last++
+		}
+		wrong, err := world.takeTogether(in.Steps[first:last])
 		if err != nil {
 			out.Errors = append(out.Errors, err.Error())
 			return out
 		}
-		if wrong != nil {
-			out.Wrong = append(out.Wrong, *wrong)
-		}
+		out.Wrong = append(out.Wrong, wrong...)
 	}
 	for _, pod := range in.Waits {
 		room, err := world.room(pod)

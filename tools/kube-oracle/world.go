@@ -235,6 +235,49 @@ func (w *world) filter(pod *v1.Pod, only string, most int) (look, error) {
 	return out, nil
 }
 
+// Takes the binds of one start. Berth says that its pods can come one after the other, and not in which order: an order is searched
+// for, at first beside the pods that end for it.
+func (w *world) takeTogether(steps []step) (wrong []finding, err error) {
+	if len(steps) > 1 {
+		steps, err = w.inOrder(steps)
+	}
+	for i := 0; i < len(steps) && err == nil; i++ {
+		var one *finding
+		if one, err = w.take(steps[i]); one != nil {
+			wrong = append(wrong, *one)
+		}
+	}
+	return wrong, err
+}
+
+// As they come one after the other; as they are where no such order is found.
+func (w *world) inOrder(steps []step) ([]step, error) {
+	of, only, by := gang{Name: steps[0].Start}, []string{}, map[string]step{}
+	for _, s := range steps {
+		if w.waiting[s.Bind] == nil {
+			return steps, nil
+		}
+		of.Pods, only, by[s.Bind] = append(of.Pods, s.Bind), append(only, s.Node), s
+	}
+	found, err := w.sequence(of, only)
+	if ending := steps[0].Ending; err == nil && found == nil && len(ending) > 0 {
+		stay := w.bound
+		w.bound = deleted(stay, ending)
+		w.look()
+		found, err = w.sequence(of, only)
+		w.bound = stay
+		w.look()
+	}
+	if err != nil || found == nil {
+		return steps, err
+	}
+	out := []step{}
+	for _, one := range found {
+		out = append(out, by[one.Pod])
+	}
+	return out, nil
+}
+
 // Takes a step, and says what refuses it.
 func (w *world) take(s step) (*finding, error) {
 	if s.End != "" {
