@@ -261,12 +261,7 @@ func (w *world) inOrder(steps []step) ([]step, error) {
 	}
 	found, err := w.sequence(of, only)
 	if ending := steps[0].Ending; err == nil && found == nil && len(ending) > 0 {
-		stay := w.bound
-		w.bound = deleted(stay, ending)
-		w.look()
-		found, err = w.sequence(of, only)
-		w.bound = stay
-		w.look()
+		w.withEnding(ending, func() { found, err = w.sequence(of, only) })
 	}
 	if err != nil || found == nil {
 		return steps, err
@@ -296,12 +291,7 @@ func (w *world) take(s step) (*finding, error) {
 	}
 	seen, err := w.filter(pod, s.Node, 1)
 	if err == nil && seen.fits == nil && len(s.Ending) > 0 {
-		stay := w.bound
-		w.bound = deleted(stay, s.Ending)
-		w.look()
-		seen, err = w.filter(pod, s.Node, 1)
-		w.bound = stay
-		w.look()
+		w.withEnding(s.Ending, func() { seen, err = w.filter(pod, s.Node, 1) })
 	}
 	if err != nil {
 		return nil, err
@@ -339,6 +329,16 @@ func (w *world) bind(pod *v1.Pod, cycle fwk.CycleState, node string) (*v1.Pod, e
 		return nil, fmt.Errorf("%s on %s: %w", pod.Name, node, status.AsError())
 	}
 	return bound, nil
+}
+
+// Asks while these pods end.
+func (w *world) withEnding(ending []string, ask func()) {
+	stay := w.bound
+	w.bound = deleted(stay, ending)
+	w.look()
+	ask()
+	w.bound = stay
+	w.look()
 }
 
 // The pods, those of these names as they are while they end.

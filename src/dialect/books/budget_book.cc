@@ -24,9 +24,8 @@ std::string name_of(const std::string& key) {
 
 }  // namespace
 
-BudgetBook::Change BudgetBook::put(const DisruptionBudget& object) {
+BudgetBook::Change BudgetBook::put(const std::string& key, const DisruptionBudget& object) {
   Change out;
-  const std::string key = object.meta.ns + "/" + object.meta.name;
   auto pods = covered_by(object, name_of(key));
   const auto [it, is_new] = budgets_.try_emplace(key);
   Budget& budget = it->second;

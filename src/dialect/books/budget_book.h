@@ -22,8 +22,9 @@ class BudgetBook {
     std::vector<PodSelector> come;
     std::optional<Event> event;
   };
-  Change put(const DisruptionBudget& object);
-  Change remove(const std::string& key);  // namespace/name
+  // `key`: namespace/name.
+  Change put(const std::string& key, const DisruptionBudget& object);
+  Change remove(const std::string& key);
 
  private:
   struct Budget {

@@ -41,10 +41,11 @@ void Intake::upsert(Object object) {
   if (owner_kind(kind) != nullptr) return s.upsert_owner(ask_of(std::move(object)));
   if (kind == Kind::kPod) return s.upsert_pod(std::move(std::get<Pod>(object)));
   const Meta& meta = meta_of(object);
-  s.refresh_dependents(s.books.objects.note_problem(kind, key_of(meta.ns, meta.name), {}));
+  const std::string key = key_of(meta.ns, meta.name);
+  s.refresh_dependents(s.books.objects.note_problem(kind, key, {}));
   if (kind == Kind::kWorkload) return s.upsert_workload(std::move(std::get<KueueWorkload>(object)));
   if (kind == Kind::kDisruptionBudget)
-    return s.take_budget(s.books.budgets.put(std::get<DisruptionBudget>(object)));
+    return s.take_budget(s.books.budgets.put(key, std::get<DisruptionBudget>(object)));
   const ObjectBooks::Keys keys = s.books.objects.put(std::move(object));
   if (gang_system(kind) != nullptr) regroup(s, keys);
   s.refresh_dependents(keys);

@@ -154,7 +154,6 @@ struct LimitRange {
   std::vector<Limit> limits;  // those for containers and pods
 };
 
-// The additions of a container runtime to its pods.
 // A PodDisruptionBudget: how many of its pods may be disrupted now, as the API server's controller says.
 struct DisruptionBudget {
   static constexpr Kind kKind = Kind::kDisruptionBudget;
@@ -163,6 +162,7 @@ struct DisruptionBudget {
   std::int64_t allowed = 0;  // status.disruptionsAllowed; 0 where it has no status yet
 };
 
+// The additions of a container runtime to its pods.
 struct RuntimeClass {
   static constexpr Kind kKind = Kind::kRuntimeClass;
   Meta meta;

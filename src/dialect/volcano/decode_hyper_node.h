@@ -12,7 +12,6 @@ namespace berth::dialect {
 template <class V>
 HyperNode read_hyper_node(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, bool> kTypes[] = {{"Node", true}, {"HyperNode", false}};
-  constexpr std::int64_t kMostTier = 1'000'000;
   HyperNode out;
   out.meta = read_meta(f, object, Kind::kHyperNode, false);
   const V spec = f.map(object, "spec");

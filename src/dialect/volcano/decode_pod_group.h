@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dialect/base/decode_meta.h"
+#include "dialect/volcano/hyper_node.h"
 #include "dialect/volcano/pod_group.h"
 #include "text/time.h"
 
@@ -18,7 +19,6 @@ inline constexpr std::int64_t kMostMembers = 1'000'000;
 template <class V>
 std::optional<TierRequest> read_network_topology(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, bool> kModes[] = {{"hard", true}, {"soft", false}};
-  constexpr std::int64_t kMostTier = 1'000'000;
   const V topology = f.map(object, "networkTopology");
   if (!topology.present()) return std::nullopt;
   TierRequest out;

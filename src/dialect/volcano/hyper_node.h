@@ -11,6 +11,8 @@
 
 namespace berth::dialect {
 
+inline constexpr std::int64_t kMostTier = 1'000'000;
+
 struct HyperNode {
   static constexpr Kind kKind = Kind::kHyperNode;
   // One of its three ways to choose says which nodes are meant, or which HyperNodes.

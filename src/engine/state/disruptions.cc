@@ -40,12 +40,29 @@ std::int64_t Disruptions::left(const std::string& name, TimeMs now) const {
   return budget.allowed - (counts ? budget.used : 0);
 }
 
+Disrupted Disrupted::beside() const {
+  Disrupted out(*budgets_, now_);
+  out.before_ = this;
+  return out;
+}
+
+void Disrupted::join(const Disrupted& more) {
+  for (const auto& [name, left] : more.left_) left_[name] = left;
+  beyond_ += more.beyond_;
+}
+
+std::int64_t Disrupted::left(const std::string& name) const {
+  if (const auto it = left_.find(name); it != left_.end()) return it->second;
+  return before_ != nullptr ? before_->left(name) : budgets_->left(name, now_);
+}
+
 void Disrupted::add(const std::vector<std::string>& of_pod) {
   bool is_beyond = false;
   for (const std::string& name : of_pod) {
-    const auto it = left_.try_emplace(name, budgets_->left(name, now_)).first;
-    if (it->second == kInt64Max) continue;
-    is_beyond = --it->second < 0 || is_beyond;
+    const std::int64_t before = left(name);
+    if (before == kInt64Max) continue;
+    left_[name] = before - 1;
+    is_beyond = before <= 0 || is_beyond;
   }
   beyond_ += is_beyond ? 1 : 0;
 }

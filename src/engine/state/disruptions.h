@@ -41,17 +41,24 @@ class Disruptions {
   std::uint64_t version_ = 1;
 };
 
-// Evictions on trial: counts the pods that are beyond their budgets.
+// Evictions on trial: counts the pods that are beyond their budgets. O(its budgets x log) for each pod.
 class Disrupted {
  public:
   Disrupted(const Disruptions& budgets, TimeMs now) : budgets_(&budgets), now_(now) {}
-  // One more pod goes. O(its budgets x log).
+  // More evictions beside these, counted for themselves; `this` outlives them.
+  Disrupted beside() const;
+  // Those of beside() go, too.
+  void join(const Disrupted& more);
+  // One more pod goes.
   void add(const std::vector<std::string>& of_pod);
   std::int64_t beyond() const { return beyond_; }
 
  private:
+  std::int64_t left(const std::string& name) const;
+
   const Disruptions* budgets_;
   TimeMs now_;
+  const Disrupted* before_ = nullptr;
   std::map<std::string_view, std::int64_t> left_;
   std::int64_t beyond_ = 0;
 };

@@ -254,13 +254,15 @@ TEST(VolumeWait, NodesWithoutAVolumeAreTriedInARowAndCountOnce) {
   EXPECT_THAT(b.take_refusals(b.now), IsEmpty());
 }
 
+// The step of claim data with an existing volume.
+ClaimStep on(const std::string& volume, ClaimNeed need, int version) {
+  ClaimStep out = step("data", need, version);
+  out.volume = volume;
+  return out;
+}
+
 TEST(VolumeWait, AClaimIsWrittenOnTheVolumeThatIsChosenLast) {
   Book b;
-  const auto on = [](const std::string& volume, ClaimNeed need, int version) {
-    ClaimStep out = step("data", need, version);
-    out.volume = volume;
-    return out;
-  };
   b.add("w", "p", b.now);
   b.needs("p", "n1", {on("v1", ClaimNeed::kVolume, 7)});
   EXPECT_THAT(b.asks(), ElementsAre("default/data on n1"));
@@ -283,11 +285,6 @@ TEST(VolumeWait, AClaimIsWrittenOnTheVolumeThatIsChosenLast) {
 // The pod is decided anew while the write is on its way. The answer is that of the former write.
 TEST(VolumeWait, AnAnswerCountsForTheWriteThatItAnswers) {
   Book b;
-  const auto on = [](const std::string& volume, ClaimNeed need, int version) {
-    ClaimStep out = step("data", need, version);
-    out.volume = volume;
-    return out;
-  };
   b.add("w", "p", b.now);
   b.needs("p", "n1", {on("v1", ClaimNeed::kVolume, 3)});
   EXPECT_THAT(b.asks(), ElementsAre("default/data on n1"));

@@ -72,8 +72,10 @@ bool yields_before(VictimOrder order, const Unit& a, const Unit& b) {
 std::span<const Unit> UnitLists::of(QueueId queue, VictimOrder order) {
   if (lists_.size() < state_.queues.size()) lists_.resize(state_.queues.size());
   List& list = lists_[queue.index()];
-  const std::uint64_t version = state_.queues[queue.index()].starts + state_.disruptions.version();
-  if (list.built && list.version == version && list.order == order) return list.units;
+  const std::uint64_t version = state_.queues[queue.index()].starts;
+  const bool is_current =
+      list.version == version && (list.budgets == 0 || list.budgets == state_.disruptions.version());
+  if (list.built && is_current && list.order == order) return list.units;
   list.version = version;
   list.order = order;
   list.built = true;
@@ -100,6 +102,7 @@ void UnitLists::build(QueueId queue, List& list) const {
   list.units.clear();
   list.widest = 1;
   list.some_beyond = false;
+  list.budgets = 0;
   const auto& started = state_.queues[queue.index()].started;
   list.units.reserve(started.size());
   for (const WorkloadId id : started) {
@@ -150,6 +153,7 @@ void UnitLists::count_beyond(List& list, WorkloadId id) const {
   const WorkloadState& w = state_.workloads[id.index()];
   const auto has = [](const PodSetState& set) { return !set.budgets->empty(); };
   if (std::none_of(w.sets.begin(), w.sets.end(), has)) return;
+  list.budgets = state_.disruptions.version();
   Disrupted all(state_.disruptions, state_.now);
   for (const PodSetState& set : w.sets)
     each_active(set, [&](const Slot&, std::uint32_t, std::int64_t) { all.add(*set.budgets); });

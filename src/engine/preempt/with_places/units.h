@@ -67,6 +67,7 @@ class UnitLists {
     VictimOrder order = VictimOrder::kCost;
     std::int64_t widest = 1;
     bool some_beyond = false;
+    std::uint64_t budgets = 0;  // the version of the budgets that it was counted with; 0: its pods have none
     std::vector<Unit> units;
     std::size_t sorted = 0;  // so many are in order, and before all others
   };

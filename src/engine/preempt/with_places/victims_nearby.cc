@@ -15,11 +15,11 @@ void VictimSearch::within_budgets() {
   Sequence within, others;
   Disrupted together(state_.disruptions, state_.now);
   for (std::uint32_t i = 0; i < candidates_->size(); ++i) {
-    Disrupted with = together;
-    candidates_->disrupt((*candidates_)[i].unit, with);
-    const bool fits = with.beyond() == together.beyond();
+    Disrupted more = together.beside();
+    candidates_->disrupt((*candidates_)[i].unit, more);
+    const bool fits = more.beyond() == 0;
     (fits ? within : others).push_back(i);
-    if (fits) together = std::move(with);
+    if (fits) together.join(more);
   }
   within.insert(within.end(), others.begin(), others.end());
   consider(minimal(within));
