@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/place/one_by_one.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
@@ -51,6 +52,8 @@ bool Placer::run() {
     if (search()) return true;
     forget_since(first);
   }
+  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && OneByOne(scope_, steps_).run())
+    return true;
   if (!may_wait || failure_.steps_ended) return false;
   scope_.put_off = true;
   return search();
@@ -300,9 +303,15 @@ bool Placer::may_fit() {
     const std::int64_t least = std::max<std::int64_t>(scope_.must(set), w_.sets.size() == 1 ? 1 : 0);
     if (least == 0) continue;
     const auto options = scope_.choices(set);
+    const Counted& terms = state_.accounts.counted();
     const bool some = std::any_of(options.begin(), options.end(), [&](const ChargeId charge) {
       const Charge& c = state_.charges[charge];
-      return state_.fits(w_, c.quota, least, mode_) && state_.index(c.shape, mode_).total() >= least;
+      if (!state_.fits(w_, c.quota, least, mode_)) return false;
+      const CountedId counted = state_.shape_of(charge).counted;
+      // Other pod sets may bring it the room.
+      if (w_.sets.size() > 1 && counted.valid() && (terms.has_near(counted) || terms.has_spread(counted)))
+        return true;
+      return state_.index(c.shape, mode_).total() >= least;
     });
     if (!some) return false;
   }

@@ -111,7 +111,6 @@ class Placer {
   std::int64_t place_among(std::uint32_t set, ChargeId charge, std::int64_t count, std::vector<NodeId> among,
                            std::size_t& next_slot);
   std::int64_t place_anywhere(std::uint32_t set, ChargeId charge, std::int64_t count, std::size_t& next_slot);
-  void put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot);
   void note_quota(std::uint32_t set, const Charge& charge, std::int64_t slots);
   std::int64_t given_before(FlavorResource pair) const;
   std::int64_t asked_later(std::uint32_t set, FlavorResource pair);

@@ -186,7 +186,7 @@ std::int64_t Placer::place_anywhere(std::uint32_t set, ChargeId charge, std::int
     if (!spend()) return got;
     const NodeId node = state_.index(shape, mode_).best();
     if (!node.valid()) return got;
-    put(set, charge, node, next_slot);
+    scope_.put(set, charge, node, next_slot);
   }
   return count;
 }
@@ -203,7 +203,7 @@ std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_
     const auto best = std::min_element(among.begin(), among.end(),
                                        [&](NodeId a, NodeId b) { return index.wins(state_.nodes, a, b); });
     if (best == among.end() || index.fit(*best) <= 0) return got;
-    put(set, charge, *best, next_slot);
+    scope_.put(set, charge, *best, next_slot);
     state_.index(shape, mode_);
   }
   std::erase_if(among, [&](NodeId node) { return index.fit(node) <= 0; });
@@ -211,7 +211,7 @@ std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_
   for (std::int64_t got = 0; got < count; ++got) {
     if (!spend() || among.empty()) return got;
     std::pop_heap(among.begin(), among.end(), worse);
-    put(set, charge, among.back(), next_slot);
+    scope_.put(set, charge, among.back(), next_slot);
     state_.index(shape, mode_);
     if (index.fit(among.back()) > 0) {
       std::push_heap(among.begin(), among.end(), worse);
@@ -220,14 +220,6 @@ std::int64_t Placer::place_among(std::uint32_t set, ChargeId charge, std::int64_
     }
   }
   return count;
-}
-
-void Placer::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot) {
-  const auto& slots = w_.sets[set].slots;
-  while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
-  const GrantId grant = state_.choose_grant(node, charge, mode_);
-  state_.accounts.try_charge({w_.queue, w_.lane, charge, node, grant}, planes_of(mode_), +1);
-  scope_.placed.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, grant});
 }
 
 }  // namespace berth::engine

@@ -47,6 +47,8 @@ struct Scope {
   std::vector<ChargeId> choices(std::uint32_t set) const;
   std::int64_t must(std::uint32_t set) const { return extents[set].need; }
   bool in_segments(std::uint32_t set) const;
+  // The next waiting slot of the pod set, from `next_slot` on, gets a place there and is charged. `next_slot` becomes the one after it.
+  void put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& next_slot);
 
   // In all domains in force.
   bool inside(NodeId node) const;
