@@ -174,7 +174,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
       consider(minimal(node_prices(state_, *candidates_, wanted_, all, steps_).order));
     }
   }
-  if (!best_ && !fair && candidates_->some_are_nearby()) among_nearby();
+  if (!best_ && !fair && (candidates_->some_are_nearby() || spreads())) on_one_node();
   if (!best_) {
     more_at_ = std::min(more_at_, enough_at());
     return std::nullopt;

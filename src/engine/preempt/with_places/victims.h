@@ -112,7 +112,8 @@ class VictimSearch {
   std::optional<Sequence> reprieve_fairly(const Sequence& taken);
   void undo(const Sequence& taken);
   void within_budgets();
-  void among_nearby();
+  bool spreads() const;
+  void on_one_node();
   bool near_enough(const std::vector<PlacedSlot>& placed) const;
   void improve();
   void exact(const Sequence& pool, std::size_t most_fits);

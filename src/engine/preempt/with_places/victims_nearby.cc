@@ -1,5 +1,5 @@
-// Victims that the order of candidates alone does not find. Fewer of them may be beyond their disruption budgets. Others are pods
-// that the preemptor must be near to.
+// Victims that the order of candidates alone does not find. Fewer of them may be beyond their disruption budgets. Some may be pods
+// that the preemptor must be near to. Others must stay, since a topology spread counts them in the domain with the fewest.
 #include <algorithm>
 #include <map>
 
@@ -25,7 +25,15 @@ void VictimSearch::within_budgets() {
   consider(minimal(within));
 }
 
-void VictimSearch::among_nearby() {
+bool VictimSearch::spreads() const {
+  return std::any_of(wanted_.shapes.begin(), wanted_.shapes.end(), [&](const ShapeId shape) {
+    const CountedId counted = state_.shapes[shape].shape.counted;
+    return counted.valid() && state_.accounts.counted().has_spread(counted);
+  });
+}
+
+// All candidates that have pods on one node, and no others, one node after the other.
+void VictimSearch::on_one_node() {
   candidates_.emplace(state_, lists_, id_, wanted_, steps_, Candidates::For::kNearby);
   std::map<std::uint32_t, Sequence> by_node;
   while (candidates_->size() < kMostPool) {
