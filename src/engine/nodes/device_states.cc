@@ -4,6 +4,20 @@
 
 namespace berth::engine {
 
+namespace {
+
+std::uint64_t hash_of(std::span<const DeviceStates::Free> devices) {
+  std::uint64_t hash = devices.size();
+  for (const DeviceStates::Free& device : devices) {
+    const std::uint64_t kind = std::uint64_t{device.resource.value} << 1U | (device.is_counted ? 1U : 0U);
+    hash = (hash ^ (kind << 40U) ^ static_cast<std::uint64_t>(device.milli)) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29U;
+  }
+  return hash;
+}
+
+}  // namespace
+
 DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
   const auto before = [](const Free& a, const Free& b) {
     if (a.resource != b.resource) return a.resource < b.resource;
@@ -13,22 +27,32 @@ DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
   // Most are: devices are taken from the first one on.
   if (!std::is_sorted(devices.begin(), devices.end(), before))
     std::sort(devices.begin(), devices.end(), before);
-  key_.resize(2 * devices.size());
-  char32_t* out = key_.data();
+  if (places_.size() <= 2 * states_.size()) grow();
+  const std::size_t last = places_.size() - 1;
+  std::size_t at = hash_of(devices) & last;
+  for (; places_[at].valid(); at = (at + 1) & last) {
+    const auto there = this->devices(places_[at]);
+    if (std::equal(there.begin(), there.end(), devices.begin(), devices.end())) return places_[at];
+  }
+  State state{static_cast<std::uint32_t>(free_.size()), static_cast<std::uint32_t>(devices.size()), 0};
   for (const Free& device : devices) {
-    *out++ = static_cast<char32_t>(device.resource.value);
-    *out++ = static_cast<char32_t>(device.milli) | (device.is_counted ? 0x80000000u : 0u);
+    state.idle += device.milli;
+    free_.push_back(device);
   }
-  const auto [it, fresh] = index_.try_emplace(key_, DeviceStateId(states_.size()));
-  if (fresh) {
-    State state{static_cast<std::uint32_t>(free_.size()), static_cast<std::uint32_t>(devices.size()), 0};
-    for (const Free& device : devices) {
-      state.idle += device.milli;
-      free_.push_back(device);
-    }
-    states_.push_back(state);
+  places_[at] = DeviceStateId(states_.size());
+  states_.push_back(state);
+  return places_[at];
+}
+
+// At most half of the places are taken.
+void DeviceStates::grow() {
+  places_.assign(std::max<std::size_t>(64, 2 * places_.size()), DeviceStateId());
+  const std::size_t last = places_.size() - 1;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    std::size_t at = hash_of(devices(DeviceStateId(s))) & last;
+    while (places_[at].valid()) at = (at + 1) & last;
+    places_[at] = DeviceStateId(s);
   }
-  return it->second;
 }
 
 DeviceRequestId DeviceStates::request(std::span<const ShapeDevices> devices) {
@@ -111,7 +135,7 @@ void DeviceStates::find_after(DeviceStateId state, DeviceRequestId id) {
 void DeviceStates::clear() {
   states_.clear();
   free_.clear();
-  index_.clear();
+  places_.clear();
   for (auto& row : fits_) row.clear();
   for (auto& row : outcomes_) row.clear();
   after_.clear();

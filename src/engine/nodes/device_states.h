@@ -9,8 +9,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/checked.h"
@@ -85,18 +83,19 @@ class DeviceStates {
     bool known = false;
   };
 
+  void grow();
   void find_fit(DeviceStateId state, DeviceRequestId request);
   void find_after(DeviceStateId state, DeviceRequestId request);
 
   std::vector<State> states_;
   std::vector<Free> free_;
-  std::unordered_map<std::u32string, DeviceStateId> index_;  // looked up, never iterated
+  std::vector<DeviceStateId>
+      places_;  // of a hash table: each state lies at its hash, or at the next free place behind it
   std::vector<std::vector<ShapeDevices>> requests_;
   std::vector<std::vector<std::int32_t>> fits_;  // [request][state], -1: not known yet
   std::vector<std::vector<Outcome>> outcomes_;
   std::vector<DeviceStateId> after_;
   std::uint64_t generation_ = 1;
-  std::u32string key_;  // scratch
 };
 
 }  // namespace berth::engine

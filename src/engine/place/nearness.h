@@ -37,6 +37,12 @@ class Nearness {
     bool by_quota = false;  // a pod set has quota in no flavor
   };
 
+  // The domain in which members of the group are already. Adrift: one of them is in none, so that no domain will do.
+  struct Fixed {
+    DomainId domain;  // none: any
+    bool adrift = false;
+  };
+  Fixed fixed_domain(const StructureGroup& group, std::uint32_t level) const;
   bool has_members(const StructureGroup& group) const;
   bool is_plain(const StructureGroup& group) const;
   std::uint32_t asking_group(std::uint32_t group) const;
@@ -55,15 +61,10 @@ class Nearness {
                                const std::vector<char>& used) const;
 
  private:
-  struct Fixed {
-    DomainId domain;  // none: any
-    bool adrift = false;
-  };
   struct Option {
     const ShapeIndex* index;
     bool has_quota;
   };
-  Fixed fixed_domain(const StructureGroup& group, std::uint32_t level) const;
   std::vector<Option> options_of(std::uint32_t set) const;
   std::optional<std::uint32_t> topology_for(const Charge& charge) const;
   bool may_hold(const StructureGroup& group, DomainId domain) const;

@@ -15,8 +15,9 @@ constexpr std::int64_t kNodesOfAStep = 64;  // that it looks at
 
 }  // namespace
 
-OneByOne::OneByOne(Scope& scope, Budget& steps)
+OneByOne::OneByOne(Scope& scope, const Nearness& near, Budget& steps)
     : scope_(scope),
+      near_(near),
       state_(scope.state),
       steps_(steps),
       left_(std::min(kMostSteps, steps.left() / kShare)),
@@ -42,7 +43,10 @@ bool OneByOne::run() {
   if (root.topology.required.empty()) return choose(0);
   const auto level = state_.nodes.domains().level_of(root.topology.required);
   if (!level) return false;
+  const Nearness::Fixed fixed = near_.fixed_domain(root, *level);
+  if (fixed.adrift) return false;
   for (const DomainId domain : state_.nodes.domains().levels()[*level].domains) {
+    if (fixed.domain.valid() && domain != fixed.domain) continue;
     scope_.domains.push_back(domain);
     const bool found = choose(0);
     scope_.domains.pop_back();
@@ -58,13 +62,24 @@ bool OneByOne::choose(std::uint32_t set) {
   for (const ChargeId charge : scope_.choices(set)) {
     const Charge& c = state_.charges[charge];
     if (c.awaited || !state_.fits(scope_.w, c.quota, open_[set], scope_.mode)) continue;
+    if (leaves_group(set, charge)) continue;
     charges_[set] = charge;
     if (choose(set + 1)) return true;
   }
   return false;
 }
 
-// Some pod set counts others, and none lacks room whatever the others do.
+// Another pod set of its flavor group has other flavors.
+bool OneByOne::leaves_group(std::uint32_t set, ChargeId charge) const {
+  const std::string& group = scope_.w.sets[set].flavor_group;
+  for (std::uint32_t other = 0; other < set && !group.empty(); ++other) {
+    const bool same = scope_.w.sets[other].flavor_group == group && scope_.must(other) > 0;
+    if (same && !same_flavors(state_, charge, charges_[other])) return true;
+  }
+  return false;
+}
+
+// Some pod set counts others.
 bool OneByOne::may_help() const {
   const Counted& terms = state_.accounts.counted();
   bool some = false;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/base/budget.h"
+#include "engine/place/nearness.h"
 #include "engine/place/scope.h"
 #include "engine/state/state.h"
 
@@ -24,7 +25,7 @@ namespace berth::engine {
 
 class OneByOne {
  public:
-  OneByOne(Scope& scope, Budget& steps);
+  OneByOne(Scope& scope, const Nearness& near, Budget& steps);
 
   // True: scope.placed has places for the least number of slots of each pod set, and the trial around it holds their charges.
   // False: nothing is changed.
@@ -33,6 +34,7 @@ class OneByOne {
  private:
   bool may_help() const;
   bool choose(std::uint32_t set);
+  bool leaves_group(std::uint32_t set, ChargeId charge) const;
   bool in_each_domain();
   bool within(std::vector<NodeId> among, std::int64_t steps);
   bool next();
@@ -44,6 +46,7 @@ class OneByOne {
   ShapeIndex& index(std::uint32_t set);
 
   Scope& scope_;
+  const Nearness& near_;
   State& state_;
   Budget& steps_;
   std::int64_t left_;               // of kMostSteps

@@ -52,7 +52,7 @@ bool Placer::run() {
     if (search()) return true;
     forget_since(first);
   }
-  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && OneByOne(scope_, steps_).run())
+  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && OneByOne(scope_, near_, steps_).run())
     return true;
   if (!may_wait || failure_.steps_ended) return false;
   scope_.put_off = true;
