@@ -48,6 +48,8 @@ struct Options {
   std::string decision_log;
   std::string log_level = "info";
   int gang_deadline_s = 30;
+  bool nodes_on_demand = false;
+  int nodes_within_s = 900;
   int audit_s = 300;
   int in_flight = 256;
   int pod_metrics = 5000;
@@ -145,6 +147,16 @@ Result<scheduler::SchedulerOptions> to_scheduler_options(const Options& o) {
     out.workload_objects.pods_ready = kueue.pods_ready;
   }
   out.carrier.gang_deadline = o.gang_deadline_s * kSecond;
+  out.intake.nodes_on_demand = o.nodes_on_demand;
+  out.on_demand.within = o.nodes_within_s * kSecond;
+  const auto& ready = out.workload_objects.pods_ready;
+  out.on_demand.enabled = !(ready && ready->block_admission);
+  if (o.nodes_on_demand && !out.on_demand.enabled) {
+    return fail(
+        ErrorCode::kInvalid,
+        "--nodes-on-demand: not with blockAdmission of --kueue-config, which lets work in when its nodes "
+        "are there");
+  }
   out.audit.every = o.audit_s * kSecond;
   out.audit.confirm_after = std::max<DurationMs>(kSecond, out.audit.every / 20);
   out.audit.stale_after = out.audit.every * 2 / 5;
@@ -316,6 +328,18 @@ void add_times_and_lease(CLI::App& command, Options& o) {
       .add_option("--gang-deadline", o.gang_deadline_s,
                   "Seconds after which a gang is withdrawn if some of its pods cannot be bound")
       ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  command.add_flag(
+      "--nodes-on-demand", o.nodes_on_demand,
+      "An autoscaler makes nodes for pods that wait: work of ClusterQueues that has quota and lacks "
+      "nodes alone is let out on its quota. The annotation berth.dev/nodes (on-demand, at-hand) of a "
+      "ResourceFlavor or a ClusterQueue goes before it");
+  command
+      .add_option("--nodes-within", o.nodes_within_s,
+                  "Seconds in which such nodes must have come for all pods of the work. If not, it is taken "
+                  "back, and asks "
+                  "again later")
+      ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   command
       .add_option("--audit-seconds", o.audit_s,

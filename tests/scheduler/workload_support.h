@@ -143,6 +143,9 @@ class WorkloadObjectsTest : public ::testing::Test {
           if (pods_.erase(pod) > 0) w_->pod_gone(pod);
         } else {
           JobText text{.name = name, .priority = job["spec"]["template"]["spec"].value("priority", 0)};
+          text.gpus = std::stoi(job.value(
+              json::json_pointer("/spec/template/spec/containers/0/resources/requests/nvidia.com~1gpu"),
+              std::string("1")));
           pods_[pod] = json::parse(job_pod(text, i));
           const json& spec = job["spec"]["template"]["spec"];
           if (spec.contains("nodeSelector")) pods_[pod]["spec"]["nodeSelector"] = spec["nodeSelector"];

@@ -26,6 +26,8 @@ constexpr Remedy kRemedies[] = {
     {"QuotaMax", "it never fits: ask for less, or raise the queue's quota or borrowing limit"},
     {"QuotaUncovered", "add the resource to the queue, or remove the request"},
     {"QuotaKept", "a strict queue keeps it for its head: let the queue reclaim, or borrow less"},
+    {"NodesNotAsked",
+     "raise the limit of the NodePool that the text names; or see why the autoscaler made no nodes"},
     {"Reserved", "older work has the room next; it starts when what runs there has ended"},
     {"LaneLimit", "it waits for work of the same user to end, or raise perUser.limit of the queue"},
     {"BehindHead", "the queue is strict: look at the workload at its head"},

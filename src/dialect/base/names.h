@@ -29,6 +29,8 @@ inline constexpr std::string_view kPodSetUpdates =
     "berth.dev/pod-set-updates";  // written on a Job: keys of its node selector that admission checks wanted
 inline constexpr std::string_view kPartialAdmission =
     "berth.dev/partial-admission";  // written on a Job: "4/6", released with four of six pods; "4/6,completions"
+// On a ClusterQueue or a ResourceFlavor: "on-demand", "at-hand".
+inline constexpr std::string_view kNodes = "berth.dev/nodes";
 inline constexpr std::string_view kPreemptible = "berth.dev/preemptible";  // "false": never a victim
 
 // On a Namespace: its users are not trusted with more than their queues (deploy/tenant-policy.yaml).

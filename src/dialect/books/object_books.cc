@@ -81,7 +81,8 @@ ObjectBooks::Keys keys_of_claims(ObjectBooks::Keys claims, Kind kind) {
 }  // namespace
 
 ObjectBooks::ObjectBooks(const IntakeConfig& config)
-    : devices_(config.devices), queues_(config.quota_only, config.fair_sharing, config.lanes) {
+    : devices_(config.devices),
+      queues_(config.quota_only, config.fair_sharing, config.lanes, config.nodes_on_demand) {
   queues_.set_check_mode(config.checks);
 }
 

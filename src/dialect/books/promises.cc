@@ -61,6 +61,11 @@ bool Promises::set_nodes_came(std::string_view workload, bool came) {
   return came ? supplied_.insert(uid).second : supplied_.erase(uid) > 0;
 }
 
+bool Promises::set_asks_nodes(std::string_view workload, bool asks) {
+  const std::string uid(workload);
+  return asks ? asking_.insert(uid).second : asking_.erase(uid) > 0;
+}
+
 void Promises::forget_owner(const std::string& uid) {
   rests_.erase(uid);
   amendments_.erase(uid);

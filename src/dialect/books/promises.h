@@ -35,16 +35,24 @@ class Promises {
   bool set_nodes_came(std::string_view workload, bool came);
   bool nodes_came(const std::string& workload) const { return supplied_.contains(workload); }
 
+  // It lacks nodes alone, and its pods are to ask for them.
+  bool set_asks_nodes(std::string_view workload, bool asks);
+  bool asks_nodes(const std::string& workload) const { return asking_.contains(workload); }
+
   // The owner is gone.
   void forget_owner(const std::string& uid);
   // The workload is no more; its standing may have been set for one that is still to come.
-  void forget_workload(const std::string& uid) { supplied_.erase(uid); }
+  void forget_workload(const std::string& uid) {
+    supplied_.erase(uid);
+    asking_.erase(uid);
+  }
 
  private:
   std::unordered_map<std::string, Reason> rests_;
   std::unordered_map<std::string, Standing> standings_;
   std::unordered_map<std::string, std::vector<PodSetUpdate>> amendments_;
   std::unordered_set<std::string> supplied_;
+  std::unordered_set<std::string> asking_;
 };
 
 }  // namespace berth::dialect

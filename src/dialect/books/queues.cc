@@ -51,6 +51,7 @@ void QueueBook::upsert(const Cohort& object) {
 }
 void QueueBook::upsert(const ResourceFlavor& object) {
   flavors_.insert_or_assign(object.meta.name, to_flavor(object));
+  supplies_.insert_or_assign(object.meta.name, object.nodes);
   dirty_ = true;
 }
 void QueueBook::upsert(const TopologyObject& object) {
@@ -110,6 +111,22 @@ std::vector<std::string> QueueBook::provisioned_flavors(const ClusterQueue& queu
   return {out.begin(), out.end()};
 }
 
+std::vector<std::string> QueueBook::on_demand_flavors(const ClusterQueue& queue) const {
+  std::set<std::string> out;
+  if (!queue.checks.empty()) return {};
+  const NodeSupply all = queue.nodes != NodeSupply::kUnsaid ? queue.nodes
+                         : on_demand_                       ? NodeSupply::kOnDemand
+                                                            : NodeSupply::kAtHand;
+  for (const ResourceGroup& group : queue.groups) {
+    for (const std::string& flavor : group.flavors) {
+      const auto own = supplies_.find(flavor);
+      const bool says = own != supplies_.end() && own->second != NodeSupply::kUnsaid;
+      if ((says ? own->second : all) == NodeSupply::kOnDemand) out.insert(flavor);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 void QueueBook::set_check_mode(CheckMode mode) {
   if (check_mode_ == mode) return;
   check_mode_ = mode;
@@ -127,6 +144,7 @@ void QueueBook::remove(Kind kind, std::string_view name) {
     case Kind::kCohort:
       return erase(cohorts_);
     case Kind::kResourceFlavor:
+      erase(supplies_);
       return erase(flavors_);
     case Kind::kTopology:
       return erase(topologies_);

@@ -34,8 +34,10 @@ class QueueBook {
   // `opaque`: no nodes are known, so that all flavors are quota without places.
   // `fair`: cohorts share by the dominant shares of their members. `lanes`: of ClusterQueues that ask for it; absent: none is
   // ordered so. Their list is not looked at.
-  explicit QueueBook(bool opaque = false, bool fair = false, std::optional<LaneOrder> lanes = {})
-      : opaque_(opaque), fair_(fair), lanes_(std::move(lanes)) {}
+  // `on_demand`: of flavors for which neither they nor their queue says where nodes come from (kNodes).
+  explicit QueueBook(bool opaque = false, bool fair = false, std::optional<LaneOrder> lanes = {},
+                     bool on_demand = false)
+      : opaque_(opaque), fair_(fair), on_demand_(on_demand), lanes_(std::move(lanes)) {}
 
   void upsert(const ClusterQueue& object);
   void upsert(const Cohort& object);
@@ -56,6 +58,9 @@ class QueueBook {
   bool is_own(const AdmissionCheck& check) const;
   // Flavors of the queue in which pods that ask for this get quota first, and nodes when those have been provisioned; by name.
   std::vector<std::string> provisioned_flavors(const ClusterQueue& queue, const ResourceList& asked) const;
+  // Flavors of the queue for which an autoscaler makes nodes when pods wait for them; by name. None of a queue with admission checks:
+  // these say when its work starts.
+  std::vector<std::string> on_demand_flavors(const ClusterQueue& queue) const;
   // The nodes that the cluster's tree divides, as of the next drain(): one came (no `before`), went (no `after`) or changed.
   void node_changed(const Node* before, const Node* after) {
     sums_.change(before, after);
@@ -119,6 +124,7 @@ class QueueBook {
   std::map<std::string, ClusterQueue, std::less<>> cluster_queues_;
   std::map<std::string, Cohort, std::less<>> cohorts_;
   std::map<std::string, Flavor, std::less<>> flavors_;
+  std::map<std::string, NodeSupply, std::less<>> supplies_;  // of flavors
   std::map<std::string, Topology, std::less<>> topologies_;
   std::map<std::string, AdmissionCheck, std::less<>> checks_;
   std::map<std::string, ProvisioningRequestConfig, std::less<>> provisioning_;
@@ -129,6 +135,7 @@ class QueueBook {
   std::map<std::string, LocalQueue, std::less<>> local_queues_;  // ns/name
   bool opaque_;
   bool fair_;
+  bool on_demand_;
   std::optional<LaneOrder> lanes_;
   Model given_;
   bool dirty_ = false;

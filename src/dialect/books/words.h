@@ -32,6 +32,8 @@ struct IntakeConfig {
   QuotaCounts counts;  // the amounts that quota counts for pods, if they differ from the requests
   // Kueue's admission checks; see set_check_mode().
   CheckMode checks = CheckMode::kNone;
+  // An autoscaler makes nodes for pods of ClusterQueues, unless these or their flavors say otherwise (kNodes).
+  bool nodes_on_demand = false;
   // Suspended owners that name a queue wait without pods. Otherwise only pods are work.
   bool hold_owners = false;
 

@@ -114,11 +114,16 @@ void DraftSettings::require_checks(const Draft& draft, Settings& settings) const
 // Running work has its places. Pod sets that ask for none of the managed resources are placed at once, unless all of the gang must
 // be near each other: then it is laid out as a whole.
 void DraftSettings::await_nodes(const Draft& draft, Settings& settings) const {
-  if (books_.objects.queues().check_mode() != CheckMode::kLive || draft.bound > 0 ||
-      books_.promises.nodes_came(draft.uid))
-    return;
+  if (draft.bound > 0 || books_.promises.nodes_came(draft.uid)) return;
   const ClusterQueue* queue = books_.objects.queues().cluster_queue(settings.queue);
-  if (queue == nullptr || queue->checks.empty() || settings.lane.empty() || !has_object(draft)) return;
+  if (queue == nullptr) return;
+  if (!draft.object && books_.promises.asks_nodes(draft.uid)) {
+    const auto flavors = books_.objects.queues().on_demand_flavors(*queue);
+    if (!flavors.empty()) settings.awaited.assign(draft.roles.size(), flavors);
+  }
+  if (books_.objects.queues().check_mode() != CheckMode::kLive || queue->checks.empty() ||
+      settings.lane.empty() || !has_object(draft))
+    return;
   std::vector<std::string> any;
   const auto await = [&](PodTemplate pod) {
     books_.config.counts.apply(pod);

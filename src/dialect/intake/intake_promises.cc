@@ -141,6 +141,14 @@ bool IntakePromises::set_nodes_came(std::string_view workload, bool came) {
   return changed;
 }
 
+bool IntakePromises::set_asks_nodes(std::string_view workload, bool asks) {
+  Impl& s = *impl_;
+  const bool changed = s.books.promises.set_asks_nodes(workload, asks);
+  const auto ix = s.books.drafts.find(workload);
+  if (changed && ix != kNoIx) s.refresh(ix);
+  return changed;
+}
+
 void IntakePromises::set_rest(std::string_view workload, std::optional<Reason> why) {
   const std::string uid(workload);
   if (!impl_->books.promises.set_rest(uid, std::move(why))) return;

@@ -52,6 +52,9 @@ class IntakePromises : public IntakeView {
   // `came`: its provisioned nodes exist, so from now on it is placed. Otherwise it gets quota alone in the flavors of such a check
   // (PodTemplate::awaited_flavors). True: something changed.
   bool set_nodes_came(std::string_view workload, bool came);
+  // `asks`: it lacks nodes alone, so it gets quota first in the flavors whose nodes come on demand, until set_nodes_came(). True:
+  // something changed.
+  bool set_asks_nodes(std::string_view workload, bool asks);
   // The owner `workload` rests, for this reason, until a call without a reason.
   void set_rest(std::string_view workload, std::optional<Reason> why);
   // In force until a call with an empty Standing. The workload need not be known yet. If it is stopped while it runs, the engine

@@ -46,6 +46,34 @@ const std::vector<CheckRule>& IntakeQueues::checks(std::string_view workload) co
   return queue == nullptr ? kNothing : queue->checks;
 }
 
+bool IntakeQueues::on_demand(std::string_view workload) const {
+  const auto ix = books_->drafts.find(workload);
+  if (ix == kNoIx) return false;
+  const Draft& draft = books_->drafts[ix];
+  const OwnerRecord* owner = books_->owner_of(draft);
+  if (draft.object || draft.bound > 0 || (owner != nullptr && owner->ask.elastic)) return false;
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
+  return queue != nullptr && !books_->objects.queues().on_demand_flavors(*queue).empty();
+}
+
+IntakeQueues::NodeDemand IntakeQueues::node_demand(std::string_view workload) const {
+  NodeDemand out;
+  const auto ix = books_->drafts.find(workload);
+  if (ix == kNoIx) return out;
+  const Draft& draft = books_->drafts[ix];
+  for (std::size_t i = 0; i < draft.roles.size() && i < draft.given.counts.size(); ++i) {
+    const auto total = draft.roles[i].shape->total();
+    out.sets.push_back({draft.given.counts[i].count, total.value_or(ResourceList())});
+  }
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
+  if (queue == nullptr) return out;
+  for (const std::string& name : books_->objects.queues().on_demand_flavors(*queue)) {
+    const ResourceFlavor* flavor = books_->objects.flavor(name);
+    out.flavors.push_back(flavor == nullptr ? Labels() : flavor->node_labels);
+  }
+  return out;
+}
+
 const ProvisioningRequestConfig* IntakeQueues::provisioning(std::string_view check) const {
   return books_->objects.queues().provisioning(check);
 }

@@ -33,6 +33,19 @@ class IntakeQueues {
   // The admission checks of the workload's ClusterQueue, if they are to be asked (CheckMode::kLive); else empty. Valid until the
   // next change.
   const std::vector<CheckRule>& checks(std::string_view workload) const;
+  // Whether nodes come on demand for pods of this workload (QueueBook::on_demand_flavors()). Not for work that may change its size, or
+  // has no pods of its own.
+  bool on_demand(std::string_view workload) const;
+  struct NodeDemand {
+    struct Set {
+      std::int64_t count = 0;
+      ResourceList each;
+    };
+    std::vector<Set> sets;        // as the engine has them
+    std::vector<Labels> flavors;  // node labels of the flavors whose nodes come on demand
+  };
+  // The pods of work that is on_demand().
+  NodeDemand node_demand(std::string_view workload) const;
   const ProvisioningRequestConfig* provisioning(std::string_view check) const;
   const ResourceFlavor* flavor(std::string_view name) const;
   // The flavor of each resource that its queue has a quota for, on this node: the first of the queue's that the node is of.

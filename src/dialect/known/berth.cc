@@ -35,6 +35,7 @@ constexpr std::string_view kBerthKeys[] = {
     kExpectedDuration,
     kCheckpointEvery,
     kLastCheckpoint,
+    kNodes,
     kPreemptible,
     kRestartOverhead,
     kPodSetUpdates,

@@ -86,6 +86,14 @@ Rational read_weight(FieldReader<V>& f, const V& spec) {
   return read_weight_of(f, f.map(spec, "fairSharing"), "weight");
 }
 
+// kNodes of the object itself.
+template <class V>
+NodeSupply read_node_supply(FieldReader<V>& f, const V& object) {
+  static constexpr std::pair<std::string_view, NodeSupply> kSupplies[] = {
+      {"on-demand", NodeSupply::kOnDemand}, {"at-hand", NodeSupply::kAtHand}};
+  return f.choice(f.map(f.map(object, "metadata"), "annotations"), kNodes, kSupplies, NodeSupply::kUnsaid);
+}
+
 template <class V>
 ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   static constexpr std::pair<std::string_view, QueueOrder> kOrders[] = {
@@ -134,6 +142,7 @@ ClusterQueue read_cluster_queue(FieldReader<V>& f, const V& object) {
   });
   std::sort(out.checks.begin(), out.checks.end(),
             [](const CheckRule& a, const CheckRule& b) { return a.name < b.name; });
+  out.nodes = read_node_supply(f, object);
   return out;
 }
 
@@ -198,6 +207,7 @@ ResourceFlavor read_flavor(FieldReader<V>& f, const V& object) {
   out.node_taints = read_taints(f, spec, "nodeTaints");
   out.tolerations = read_tolerations(f, spec, "tolerations", nullptr);
   out.topology = f.string(spec, "topologyName");
+  out.nodes = read_node_supply(f, object);
   return out;
 }
 

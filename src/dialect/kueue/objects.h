@@ -21,6 +21,9 @@
 
 namespace berth::dialect {
 
+// Whether an autoscaler makes nodes when pods wait for them (kNodes).
+enum class NodeSupply : std::uint8_t { kUnsaid, kAtHand, kOnDemand };
+
 struct ClusterQueue {
   static constexpr Kind kKind = Kind::kClusterQueue;
   Meta meta;
@@ -35,7 +38,8 @@ struct ClusterQueue {
   LabelSelector namespaces;
   bool by_use = false;            // admissionScope: work stands in line by what its LocalQueue used of late
   std::vector<CheckRule> checks;  // by name
-  std::string problem;            // wrong in a way that the object disables itself
+  NodeSupply nodes = NodeSupply::kUnsaid;  // of its flavors that do not say it themselves
+  std::string problem;                     // wrong in a way that the object disables itself
 };
 
 struct Cohort {
@@ -65,6 +69,7 @@ struct ResourceFlavor {
   std::vector<Taint> node_taints;
   std::vector<Toleration> tolerations;
   std::string topology;
+  NodeSupply nodes = NodeSupply::kUnsaid;
 };
 
 struct TopologyObject {

@@ -10,6 +10,7 @@
 #include "dialect/base/names.h"
 #include "dialect/write/writes.h"
 #include "kube/paths.h"
+#include "scheduler/carry/let_out.h"
 #include "scheduler/wire/object_version.h"
 
 namespace berth::scheduler {
@@ -75,6 +76,11 @@ void Carrier::carry_out(const Decision& decision, TimeMs now) {
 
 void Carrier::start(const Decision& decision, TimeMs now) {
   const auto info = intake_.workload(decision.workload);
+  if (info && is_without_nodes(decision)) {
+    auto to_come = let_out(decision, *info, intake_, places_, events_);
+    return to_come.empty() ? void() : release(*info, decision, std::move(to_come), now);
+  }
+  const bool was_out = places_.take_out(decision.workload);
   const bool released = info && info->suspended;  // its pods are still to be made
   const bool flies = info && info->gang && !released;
   std::vector<SlotPlacement> places;
@@ -86,6 +92,11 @@ void Carrier::start(const Decision& decision, TimeMs now) {
                                  : intake_.expects(decision.workload, slot.pod_set, slot.index);
     if (comes_later) {
       places_.promise(decision.workload, Comes::kOfGroup, slot);
+      continue;
+    }
+    // It was let out, and its pod is still to come.
+    if (was_out && !pod && places_.take(decision.workload, Comes::kOfRelease, slot.pod_set, slot.index)) {
+      places_.promise(decision.workload, Comes::kOfRelease, slot);
       continue;
     }
     // A pod that is there nevertheless is about to be deleted: the place is for the one that is made instead.
@@ -279,6 +290,7 @@ void Carrier::take_promised(std::string_view uid, TimeMs now) {
   if (of_release) place = owners_.take(*pod, now);
   if (!place && of_group) place = places_.take(pod->workload, Comes::kOfGroup, pod->pod_set, pod->index);
   if (!place) return;
+  if (place->node.empty()) return places_.await(pod->workload, std::move(*place));
   const auto [bind, fresh] = places_.add_bind(pod->uid);
   if (!fresh) return;
   bind_data_.fill(bind, *pod, *place, now);
@@ -339,7 +351,7 @@ bool Carrier::correct(SlotUpdate& update,
 // -------------------------------------------------------------------------------------------------------------- evictions
 
 void Carrier::evict(const Decision& decision, TimeMs now) {
-  if (end_held(decision)) return;
+  if (!ends_owner(decision, intake_, places_) && end_held(decision)) return;
   if (!suspend(decision, now)) evict_pods(decision, now);
 }
 

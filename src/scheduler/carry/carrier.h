@@ -25,6 +25,8 @@
 // Starts that await admission: hold() records them, admit() executes them. If its owner changes, or the engine ends it meanwhile, the
 // work waits again; carrier_held.cc.
 //
+// Starts of quota alone let work out, so that its pods ask an autoscaler for nodes: let_out.h.
+//
 // One book says which slot has a place, and in which state: places.h. It also states the life of a slot, and the words between Core,
 // WorkloadObjects and Carrier. Cost: O(1) per pod and answer, O(log n) per timer.
 #pragma once

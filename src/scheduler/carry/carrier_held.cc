@@ -71,6 +71,7 @@ void Carrier::hand_over(const dialect::HandOver& what, TimeMs now) {
 void Carrier::forget_held(std::string_view workload) {
   places_.forget_promised(workload, Comes::kOfGroup);
   places_.forget_held(workload);
+  places_.forget_out(workload);
 }
 
 void Carrier::admit(std::string_view workload, std::vector<dialect::PodSetUpdate> updates, TimeMs now) {
@@ -94,6 +95,12 @@ void Carrier::unadmit(std::string_view workload) {
 
 void Carrier::owner_seen(std::string_view uid) {
   fit_places(uid, intake_, places_, owners_, events_);
+  if (places_.is_out(uid)) {
+    const auto info = intake_.workload(uid);
+    if (!info || !info->suspended) return;
+    places_.forget_out(uid);  // another client has suspended it
+    return intake_.renew(uid);
+  }
   if (!places_.holds(uid)) return;
   const auto info = intake_.workload(uid);
   const std::int64_t known = places_.generation(uid);
@@ -104,11 +111,12 @@ void Carrier::owner_seen(std::string_view uid) {
 }
 
 bool Carrier::end_held(const Decision& eviction) {
-  if (!places_.holds(eviction.workload)) return false;
+  const bool out = places_.is_out(eviction.workload);
+  if (!out && !places_.holds(eviction.workload)) return false;
   const auto info = intake_.workload(eviction.workload);
   bool all = true;
   for (const SlotPlacement& slot : eviction.slots) {
-    if (!places_.holds(eviction.workload, slot.pod_set, slot.index)) {
+    if (!out && !places_.holds(eviction.workload, slot.pod_set, slot.index)) {
       all = false;
       continue;
     }
@@ -120,6 +128,7 @@ bool Carrier::end_held(const Decision& eviction) {
                                  waits ? SlotState::kWaiting : SlotState::kGone, ""});
   }
   places_.end_reservation(eviction.workload);
+  if (out && places_.size(eviction.workload) == 0) places_.forget_out(eviction.workload);
   return all;
 }
 

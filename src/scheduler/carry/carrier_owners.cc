@@ -29,6 +29,12 @@ void Carrier::end_the_rest(const Decision& start, TimeMs now) {
 void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
                       std::vector<SlotPlacement> places, TimeMs now) {
   end_the_rest(start, now);
+  if (places.front().node.empty()) {
+    listener_.on_owner(
+        *info.owner, "Released",
+        fmt::format("unsuspended: it has quota, and its {} pods wait for nodes", places.size()));
+    return owners_.release(start.workload, std::move(places), now, bind_data_.updates(start.workload));
+  }
   const dialect::Ask* fewer = intake_.granted(start.workload) > 0 ? intake_.owner(start.workload) : nullptr;
   listener_.on_owner(*info.owner, "Released",
                      fewer == nullptr
@@ -41,6 +47,7 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
 void Carrier::owner_gone(std::string_view uid) {
   owners_.forget(uid);
   forget_held(uid);
+  places_.forget_out(uid);
   bind_data_.forget(std::string(uid));
   floors_.erase(std::string(uid));
 }
@@ -53,8 +60,10 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
     return pod.state != SlotState::kReleasing && (!pod.node.empty() || places_.is_binding(pod.uid));
   }));
   const std::size_t has = placed + places_.promised(decision.workload, Comes::kOfRelease);
-  if (has >= decision.slots.size() + static_cast<std::size_t>(info->least))
+  const bool was_out = places_.is_out(decision.workload);
+  if (!was_out && has >= decision.slots.size() + static_cast<std::size_t>(info->least))
     return false;  // surplus: the gang stays
+  places_.forget_out(decision.workload);
   flights_.forget(decision.workload);
   for (const SlotPlacement& slot : decision.slots)
     (void)places_.take(decision.workload, Comes::kOfGroup, slot.pod_set, slot.index);
@@ -71,7 +80,7 @@ bool Carrier::suspend(const Decision& decision, TimeMs now) {
     if (!rests && (bind == nullptr || bind->stage != Stage::kWaits)) continue;
     forget_bind(std::string(pod.uid));
   }
-  owners_.suspend(readable, now);
+  owners_.suspend(readable, was_out ? Owners::Rest::kShort : Owners::Rest::kGrows, now);
   return true;
 }
 

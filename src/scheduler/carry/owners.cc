@@ -140,7 +140,7 @@ std::optional<Decision> Owners::ending(std::string_view workload) const {
   return it == entries_.end() ? std::nullopt : it->second.ending;
 }
 
-void Owners::suspend(const Decision& decision, TimeMs now) {
+void Owners::suspend(const Decision& decision, Rest how, TimeMs now) {
   const std::string& workload = decision.workload;
   const dialect::Ask* ask = intake_.owner(workload);  // also of one that has finished meanwhile
   if (ask == nullptr) return;
@@ -153,7 +153,9 @@ void Owners::suspend(const Decision& decision, TimeMs now) {
   intake_.set_released(workload, false);
   intake_.renew(workload);
   if (decision.reason.code == ReasonCode::kWithdrawn && !intake_.is_stopped(workload)) {
-    const DurationMs time = doubled(options_.first_rest, misses_[workload]++, options_.most_rest);
+    const DurationMs time = how == Rest::kShort
+                                ? options_.first_rest
+                                : doubled(options_.first_rest, misses_[workload]++, options_.most_rest);
     rest(workload, decision.reason.detail, time, now);
   }
   if (!entry.flying) send(workload, entry);
@@ -287,8 +289,9 @@ void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
   }
   const auto waiting = intake_.pods_of(workload);
   const bool all_bound = open == 0 && !waiting.empty() &&
-                         std::all_of(waiting.begin(), waiting.end(),
-                                     [](const dialect::PodView& pod) { return !pod.node.empty(); });
+                         std::all_of(waiting.begin(), waiting.end(), [&](const dialect::PodView& pod) {
+                           return !pod.node.empty() || places_.holds(workload, pod.pod_set, pod.index);
+                         });
   entry.deadline = 0;
   if (all_bound) return settle(workload);
   const std::string why = open == 0
@@ -305,7 +308,7 @@ void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
   end.workload = workload;
   end.reason.code = ReasonCode::kWithdrawn;
   end.reason.detail = why;
-  suspend(end, now);
+  suspend(end, Rest::kGrows, now);
 }
 
 void Owners::tick(TimeMs now) {

@@ -70,7 +70,9 @@ class Owners {
   // The last of its places that no pod has taken is not kept any longer; nothing where there is none.
   std::optional<SlotPlacement> give_up_last(std::string_view workload);
   // The places of the workload that no pod has taken yet are given up, and the owner is suspended. `decision`: what is carried out.
-  void suspend(const Decision& decision, TimeMs now);
+  // `rest`: after a withdrawal; kShort: only until its pods are gone.
+  enum class Rest : std::uint8_t { kGrows, kShort };
+  void suspend(const Decision& decision, Rest rest, TimeMs now);
 
   // The intake has taken in the owner of a good answer already. Gives a decision that must be carried out pod by pod, because the
   // owner may not be suspended.

@@ -96,6 +96,21 @@ void Places::hold(const Decision& start, std::int64_t generation, bool reserve) 
   intake_.set_reserved(start.workload, true);
 }
 
+void Places::await(std::string_view workload, SlotPlacement place) {
+  put(std::string(workload), {true, {}, std::move(place)});
+}
+
+std::size_t Places::size(std::string_view workload) const {
+  const Work* of = work(workload);
+  return of == nullptr ? 0 : of->slots.size();
+}
+
+void Places::forget_out(std::string_view workload) {
+  if (!take_out(workload)) return;
+  forget_promised(workload, Comes::kOfGroup);
+  forget_held(workload);
+}
+
 bool Places::holds(std::string_view workload) const {
   const Work* of = work(workload);
   return of != nullptr && of->held > 0;

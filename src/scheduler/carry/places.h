@@ -22,7 +22,7 @@
 //                                                       └──the pod is gone──► (the intake knows)
 //
 //   held      decided, but it awaits admission: its checks, blockAdmission, its nodes, or the work that its Workload is for
-//             (WorkloadObjects). Nothing of it is on the server.
+//             (WorkloadObjects). Nothing of it is on the server. Or its pod was let out, and waits for nodes (await())
 //   promised  its pod is still to be made: by an owner that is being released, or as a member of a group that runs
 //   binding   a bind of its pod is on its way, or is to be tried again, or waits for the volumes of the pod
 //   bound     the bind was answered well, and the watch has not shown it yet
@@ -34,6 +34,7 @@
 // The words between the parts, all through Core:
 //   must_wait()         WorkloadObjects: this start awaits admission. Core calls hold() then, else join_held() and carry_out()
 //   hold()              Carrier: the slots of the start are held
+//   let_out()           Carrier: slots with quota alone are promised to pods that are still to be made, and held when these are there
 //   take_admissions()   WorkloadObjects: work was admitted, or is not any longer. Core calls admit() or unadmit()
 //   admit()             Carrier: held slots that have a node are carried out
 //   unadmit()           Carrier: what its checks changed of its pods is void; where that decides about places, they are given back
@@ -127,6 +128,19 @@ class Places {
   // ---- held. `generation`: of the spec of a suspended owner; 0: it is none. `reserve`: it has no pods, so that only the intake can
   // keep what it asks for as it was decided.
   void hold(const Decision& start, std::int64_t generation, bool reserve);
+
+  // ---- let out on quota alone (let_out.h)
+  void set_out(std::string_view workload) { out_.insert(std::string(workload)); }
+  bool is_out(std::string_view workload) const { return out_.contains(std::string(workload)); }
+  // It has nodes; true: it was out.
+  bool take_out(std::string_view workload) { return !out_.empty() && out_.erase(std::string(workload)) > 0; }
+  // None of its slots has a place any more, but those that are promised by a release.
+  void forget_out(std::string_view workload);
+  // A slot with quota alone, whose pod is there and asks for nodes.
+  void await(std::string_view workload, SlotPlacement place);
+  // Slots that are held or promised.
+  std::size_t size(std::string_view workload) const;
+
   bool holds(std::string_view workload) const;
   bool holds(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   std::int64_t generation(std::string_view workload) const;
@@ -198,6 +212,7 @@ class Places {
   Works works_;
   std::size_t promised_[2] = {0, 0};          // by Comes
   std::unordered_set<std::string> reserved_;  // workloads
+  std::unordered_set<std::string> out_;       // workloads
   std::unordered_map<std::string, Bind> binds_;
   std::unordered_map<std::string, Eviction> evictions_;
   std::size_t busy_ = 0;

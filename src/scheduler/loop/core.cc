@@ -44,6 +44,11 @@ bool is_told_gang(dialect::Kind kind) {
   return system != nullptr && system->status != nullptr;
 }
 
+// These say whether nodes come on demand.
+bool says_supply(dialect::Kind kind) {
+  return kind == dialect::Kind::kClusterQueue || kind == dialect::Kind::kResourceFlavor;
+}
+
 // By these it changes which checks Berth answers itself, and how.
 bool is_of_checks(dialect::Kind kind) {
   return kind == dialect::Kind::kAdmissionCheck || kind == dialect::Kind::kProvisioningRequestConfig;
@@ -61,10 +66,14 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       carrier_(intake_, decoder_, outbox, *this, options_.carrier),
       reporter_(intake_, engine_.engine(), carrier_, outbox, options_.reporter),
       workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
+      on_demand_(intake_, engine_.engine(), outbox, options_.on_demand),
       queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
       gang_statuses_(intake_, engine_.engine(), outbox, options_.gang_statuses),
       audit_(intake_, engine_.engine(), options_.intake.counts, outbox, options_.audit),
-      metrics_(metrics) {}
+      metrics_(metrics) {
+  reporter_.set_why_not(
+      [this](const std::string& workload, TimeMs at) { return on_demand_.why_not(workload, at); });
+}
 
 void Core::take(Batch& batch, TimeMs now) {
   for (const Batch::Item& item : batch.items()) {
@@ -96,6 +105,8 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
       return queue_statuses_.answered(answer, now);
     case Step::kGang:
       return gang_statuses_.answered(answer, now);
+    case Step::kNodePools:
+      return on_demand_.answered(answer, now);
     case Step::kMissing:
       return missing_owner_read(answer);
     case Step::kAudit:  // what is still there is found again
@@ -149,6 +160,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     if (is_told_gang(item.kind)) gang_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
     if (is_of_checks(item.kind)) checks_changed(now);
+    if (says_supply(item.kind)) on_demand_.supply_changed();
     if (is_pod) {
       carrier_.seen(uid, true, now);
       reporter_.forget(uid);
@@ -192,6 +204,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   intake_.upsert(std::move(*object));
   if (is_told_gang(item.kind)) gang_statuses_.seen(item.kind, batch.ns(item), batch.name(item), now);
   if (is_of_checks(item.kind)) checks_changed(now);
+  if (says_supply(item.kind)) on_demand_.supply_changed();
   if (!is_pod) return;
   tell_echo(uid);
   carrier_.seen(uid, false, now);
@@ -252,6 +265,7 @@ bool Core::feed(TimeMs now) {
     for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
     for (const auto& gang : intake_.take_changed_gangs()) gang_statuses_.changed(gang, now);
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
+    for (Event& event : on_demand_.take_events()) events_.push_back(std::move(event));
     if (events_.empty()) break;
     any = true;
     queue_statuses_.changed();
@@ -275,7 +289,10 @@ void Core::decide(TimeMs now) {
   for (Decision& decision : decisions) {
     workload_objects_.decided(decision, now);
     const bool starts = decision.kind == DecisionKind::kStart;
-    if (starts && workload_objects_.must_wait(decision, now)) {
+    const bool waits = starts && workload_objects_.must_wait(decision, now);
+    if (on_demand_.decided(decision, now)) {
+      carrier_.carry_out(decision, now);  // its pods ask for nodes
+    } else if (waits) {
       carrier_.hold(decision);
     } else {
       if (starts) carrier_.join_held(decision);
@@ -403,14 +420,23 @@ void Core::recover(TimeMs now) {
 
 void Core::turn(TimeMs now) {
   carrier_.tick(now);
+  on_demand_.tick(now);
   ask_for_missing_owners(now);
   // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
+  const auto note_verdicts = [&] {
+    for (std::string& workload : engine_.engine().take_changed()) {
+      (void)on_demand_.changed(workload, now);
+      changed_.push_back(std::move(workload));
+    }
+  };
+  note_verdicts();
+  for (std::string& workload : on_demand_.take_news()) changed_.push_back(std::move(workload));
   for (int round = 0; round < 10 && (feed(now) || due); ++round) {
     decide(now);
     due = false;
+    note_verdicts();
   }
-  for (std::string& workload : engine_.engine().take_changed()) changed_.push_back(std::move(workload));
   if (look_at_audit(now)) {
     decide(now);
     (void)feed(now);
@@ -422,8 +448,8 @@ void Core::turn(TimeMs now) {
   }
   tell_unreadable();
   const auto problems = intake_.problems();
-  if (problems.size() != known_problems_) {
-    known_problems_ = problems.size();
+  if (problems.size() != told_.problems) {
+    told_.problems = problems.size();
     for (const auto& problem : problems) spdlog::warn("{}: {}", problem.object, problem.message);
   }
 }
@@ -489,18 +515,17 @@ void Core::missing_owner_read(const Answer& answer) {
 }
 
 void Core::tell_unreadable() {
-  if (intake_.unreadable_changes() == told_unreadable_) return;
-  told_unreadable_ = intake_.unreadable_changes();
+  if (intake_.unreadable_changes() == told_.unreadable) return;
+  told_.unreadable = intake_.unreadable_changes();
   std::array<std::size_t, dialect::kMostKinds> count{};
   for (const auto& [object, message] : intake_.unreadable()) {
     ++count[static_cast<std::size_t>(object.first)];
-    auto& logged = logged_unreadable_[object];
+    auto& logged = told_.logged[object];
     if (logged == message) continue;
     logged = message;
     spdlog::warn("{} {} cannot be read: {}", enum_name(object.first), object.second, message);
   }
-  std::erase_if(logged_unreadable_,
-                [&](const auto& entry) { return !intake_.unreadable().contains(entry.first); });
+  std::erase_if(told_.logged, [&](const auto& entry) { return !intake_.unreadable().contains(entry.first); });
   if (metrics_ == nullptr) return;
   for (const dialect::KindInfo& info : dialect::kinds())
     metrics_->set_unreadable(enum_name(info.kind), count[static_cast<std::size_t>(info.kind)]);
@@ -529,9 +554,9 @@ bool Core::report(TimeMs now) {
 
 TimeMs Core::next_due() const {
   const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
-  return std::min({carrier_.next_due(), reporter_.next_due(), workload_objects_.next_due(),
-                   queue_statuses_.next_due(), gang_statuses_.next_due(), audit, missing_.next_look,
-                   engine_.engine().next_time()});
+  return std::min({carrier_.next_due(), on_demand_.next_due(), reporter_.next_due(),
+                   workload_objects_.next_due(), queue_statuses_.next_due(), gang_statuses_.next_due(), audit,
+                   missing_.next_look, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

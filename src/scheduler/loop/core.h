@@ -30,6 +30,7 @@
 #include "observe/recorded_engine.h"
 #include "scheduler/carry/carrier.h"
 #include "scheduler/gangs/gang_statuses.h"
+#include "scheduler/kueue/on_demand.h"
 #include "scheduler/kueue/queue_statuses.h"
 #include "scheduler/kueue/workload_objects.h"
 #include "scheduler/loop/audit.h"
@@ -45,6 +46,7 @@ struct CoreOptions {
   CarrierOptions carrier;
   ReporterOptions reporter;
   WorkloadObjectOptions workload_objects;
+  OnDemandOptions on_demand;
   QueueStatusOptions queue_statuses;
   GangStatusOptions gang_statuses;
   AuditOptions audit;
@@ -59,6 +61,13 @@ struct CoreOptions {
 struct MissingOwners {
   TimeMs next_look = 0;
   std::map<std::string, const dialect::OwnerKind*> asked_for;  // by uid
+};
+
+// Objects that are misconfigured, or cannot be read, and were logged.
+struct Told {
+  std::size_t problems = 0;
+  std::uint64_t unreadable = 0;  // IntakeView::unreadable_changes()
+  std::map<std::pair<dialect::Kind, std::string>, std::string> logged;
 };
 
 class Core : private CarrierListener {
@@ -133,6 +142,7 @@ class Core : private CarrierListener {
   Reporter reporter_;
   LaneBook lanes_;
   WorkloadObjects workload_objects_;
+  OnDemand on_demand_;
   QueueStatuses queue_statuses_;
   GangStatuses gang_statuses_;
   Audit audit_;
@@ -143,10 +153,8 @@ class Core : private CarrierListener {
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, dialect::kMostKinds> synced_{};
   MissingOwners missing_;
-  std::size_t known_problems_ = 0;
+  Told told_;
   std::string provisioning_version_;
-  std::map<std::pair<dialect::Kind, std::string>, std::string> logged_unreadable_;
-  std::uint64_t told_unreadable_ = 0;
   std::string starts_over_;
 };
 

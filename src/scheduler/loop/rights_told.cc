@@ -61,6 +61,8 @@ constexpr Use kUses[] = {
      "Berth requests no nodes (provisioning checks)"},
     {"autoscaling.x-k8s.io", "provisioningrequests", "delete",
      "ProvisioningRequests that no workload needs are not deleted"},
+    {"karpenter.sh", "nodepools", "list",
+     "the limits of NodePools are not known, and work may ask for more nodes than they allow"},
     {"coordination.k8s.io", "leases", "list",
      "Berth cannot see whether Kueue runs here, and writes Kueue's objects itself"},
     {"coordination.k8s.io", "leases", "",
@@ -137,6 +139,7 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
     add("coordination.k8s.io", "leases", {"list"});  // whether Kueue runs here
   }
   add(dialect::kBerthGroup, "queues/status", {"patch"});
+  add("karpenter.sh", "nodepools", {"list"});
   add("events.k8s.io", "events", {"create"});
   if (!of.lease_namespace.empty()) {
     const std::string group = "coordination.k8s.io";

@@ -24,8 +24,7 @@ namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kIdle = kSecond;
-// While writes are in flight, thousands of answers and echoes come per second. They are taken in together, so that the thread does
-// not wake for each. A pod that arrives when nothing is going on is decided at once.
+// Thousands of answers and echoes per second are taken in together. A pod that arrives when nothing is going on is decided at once.
 constexpr auto kGather = std::chrono::milliseconds(2);
 
 observe::WriteOutcome outcome_of(const kube::WriteResult& result) {
@@ -42,6 +41,7 @@ std::string_view name_of(Step step) {
     case Step::kRead:
     case Step::kLook:
     case Step::kMissing:
+    case Step::kNodePools:
       return "read";
     case Step::kMark:
       return "mark";
@@ -330,6 +330,7 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
   core_options.carrier = options.carrier;
   core_options.reporter = options.reporter;
   core_options.workload_objects = options.workload_objects;
+  core_options.on_demand = options.on_demand;
   core_options.audit = options.audit;
   core_options.workload_objects.enabled = options.kueue_objects || options.workload_objects.pods_ready;
   core_options.object_writes_per_second = options.object_writes_per_second;
@@ -390,10 +391,9 @@ Status Scheduler::Impl::why_ended(const kube::LeaderElector* elector) {
                 options.leader.ns, options.leader.name, why.empty() ? "" : ": ", why);
   }
   if (!starts_over.empty() && !stopping) {
-    return fail(
-        ErrorCode::kInternal,
-        "the self-audit found a fault of the engine ({}): start again, and everything is read from the API",
-        starts_over);
+    return fail(ErrorCode::kInternal,
+                "the self-audit found a fault of the engine ({}): start again; all is read from the API",
+                starts_over);
   }
   return {};
 }

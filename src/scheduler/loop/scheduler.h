@@ -39,6 +39,7 @@ struct SchedulerOptions {
   CarrierOptions carrier;
   ReporterOptions reporter;  // `instance` is filled in
   WorkloadObjectOptions workload_objects;
+  OnDemandOptions on_demand;
   AuditOptions audit;
   std::int64_t object_writes_per_second =
       200;  // of Kueue's objects; a tenth of it while binds are on their way

@@ -1,10 +1,13 @@
 #include "scheduler/report/reporter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <utility>
 
+#include "dialect/base/message.h"
 #include "dialect/write/writes.h"
 #include "kube/clock.h"
 #include "model/leading.h"
@@ -185,7 +188,8 @@ bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& wait
   const bool held = info && info->suspended;  // a Job without pods: it is told itself
   if (!held && std::none_of(pods.begin(), pods.end(), pod_waits)) return true;
   waits = true;
-  if (carrier_.places().holds(workload)) return look_at_held(held ? &*info : nullptr, pods, now, why);
+  if (carrier_.places().holds(workload) && !carrier_.places().is_out(workload))
+    return look_at_held(held ? &*info : nullptr, pods, now, why);
   std::optional<Reason> reason;
   if (const Reason* blocked = intake_.blocked(workload)) {
     reason = *blocked;
@@ -202,6 +206,10 @@ bool Reporter::look(const std::string& workload, TimeMs now, Why why, bool& wait
   kube::PodCondition condition = dialect::unschedulable(*reason, now);
   condition.reason = condition_reason(*reason);
   if (condition.message.empty()) condition.message = "not evaluated yet";
+  if (const auto not_asked = why_not_ ? why_not_(workload, now) : std::nullopt) {
+    if (condition.reason == "Unschedulable") condition.reason = "NodesNotAsked";
+    condition.message = dialect::bounded(fmt::format("{}: {}", *not_asked, condition.message));
+  }
   if (held) return tell(*info, condition, now, why);
   for (const auto& pod : pods) {
     if (pod_waits(pod) && !tell(pod, *reason, condition, now, why)) return false;

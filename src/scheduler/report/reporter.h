@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -81,6 +82,10 @@ class Reporter {
   // A status write did not succeed: it is looked at again.
   void failed(std::string_view pod_uid, TimeMs now);
 
+  // Why pods of this workload may not ask an autoscaler for nodes, although nodes lack.
+  using WhyNot = std::function<std::optional<std::string>(const std::string& workload, TimeMs now)>;
+  void set_why_not(WhyNot why_not) { why_not_ = std::move(why_not); }
+
   // Writes what is due, at most `most` workloads and events; false: nothing was due.
   bool work(TimeMs now, bool busy, int most);
   TimeMs next_due() const { return next_due_; }
@@ -129,6 +134,7 @@ class Reporter {
   const Carrier& carrier_;
   Outbox& outbox_;
   const ReporterOptions options_;
+  WhyNot why_not_;
   struct Explained {
     Verdict verdict;
     std::uint64_t changes = 0;  // of the engine

@@ -29,6 +29,7 @@ namespace berth::scheduler {
 // Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) an owner that
 // pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid; (kGang) the status of
 // an object that a gang's pods name, by its workload. (kClaim): of the node on a volume claim, or of the claim on its volume, by the claim's namespace/name.
+// (kNodePools) Karpenter's NodePools.
 enum class Step : std::uint8_t {
   kBind,
   kRead,
@@ -44,7 +45,8 @@ enum class Step : std::uint8_t {
   kProvision,
   kAudit,
   kGang,
-  kClaim
+  kClaim,
+  kNodePools
 };
 
 struct Answer {

@@ -159,5 +159,52 @@ TEST(Provisioning, AQueueAwaitsTheNodesOfTheFlavorsThatItsCheckIsFor) {
   EXPECT_EQ(book.own_problem(check), "ProvisioningRequestConfig buy does not exist");
 }
 
+TEST(OnDemand, AFlavorSaysItBeforeItsQueueAndThatBeforeTheFlag) {
+  const auto queue = [](const char* words) {
+    return read<ClusterQueue>(
+        std::string("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: "
+                    "{name: cq") +
+        words +
+        "}, spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: own, "
+        "resources: [{name: cpu, nominalQuota: 1}]}, {name: spot, resources: [{name: cpu, "
+        "nominalQuota: 1}]}]}]}}");
+  };
+  const char* on_demand = ", annotations: {berth.dev/nodes: on-demand}";
+  const char* at_hand = ", annotations: {berth.dev/nodes: at-hand}";
+  using Names = std::vector<std::string>;
+  QueueBook book;
+  EXPECT_EQ(book.on_demand_flavors(queue("")), Names{});
+  EXPECT_EQ(book.on_demand_flavors(queue(on_demand)), (Names{"own", "spot"}));
+  book.upsert(read<ResourceFlavor>(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: own, annotations: "
+      "{berth.dev/nodes: at-hand}}}"));
+  EXPECT_EQ(book.on_demand_flavors(queue(on_demand)), Names{"spot"});
+  book.upsert(read<ResourceFlavor>(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: own, annotations: "
+      "{berth.dev/nodes: on-demand}}}"));
+  EXPECT_EQ(book.on_demand_flavors(queue(at_hand)), Names{"own"});
+  book.remove(Kind::kResourceFlavor, "own");
+  EXPECT_EQ(book.on_demand_flavors(queue(at_hand)), Names{});
+  QueueBook all(false, false, {}, true);
+  EXPECT_EQ(all.on_demand_flavors(queue("")), (Names{"own", "spot"}));
+  EXPECT_EQ(all.on_demand_flavors(queue(at_hand)), Names{});
+  ClusterQueue checked = queue(on_demand);
+  checked.checks = {{"nodes", {}}};
+  EXPECT_EQ(book.on_demand_flavors(checked), Names{}) << "its checks say when its work starts";
+}
+
+TEST(OnDemand, AnUnknownWordIsRefusedByName) {
+  constexpr const char* kObject = R"({"metadata":{"name":"x","annotations":{"berth.dev/nodes":"ondemand"}}})";
+  JsonDecoder decoder{DeviceNames{}};
+  const auto flavor = decoder.decode(kObject, Kind::kResourceFlavor);
+  ASSERT_FALSE(flavor);
+  const auto queue = decoder.decode(kObject, Kind::kClusterQueue);
+  ASSERT_TRUE(queue) << "it carries its problem";
+  for (const std::string& message : {flavor.error().message, std::get<ClusterQueue>(*queue).problem}) {
+    EXPECT_NE(message.find("berth.dev/nodes"), std::string::npos) << message;
+    EXPECT_NE(message.find("did you mean on-demand"), std::string::npos) << message;
+  }
+}
+
 }  // namespace
 }  // namespace berth::dialect

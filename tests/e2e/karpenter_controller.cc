@@ -1,0 +1,102 @@
+#include "e2e/karpenter_controller.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace berth::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKarpenterModule = BERTH_SOURCE_DIR "/tools/controllers/karpenter/go.mod";
+constexpr const char* kPools = "/apis/karpenter.sh/v1/nodepools";
+constexpr const char* kClasses = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses";
+
+// One machine with eight GPUs.
+constexpr const char* kMachines = R"([{"name": "g-64x-amd64-linux", "architecture": "amd64",
+  "operatingSystems": ["linux"],
+  "resources": {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "100Gi", "pods": "110", "nvidia.com/gpu": "8"},
+  "offerings": [{"Price": 1, "Available": true, "Requirements": [
+    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+    {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["test-zone-a"]}]}]}])";
+
+constexpr const char* kClass = R"({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass",
+  "metadata": {"name": "default"}})";
+
+constexpr const char* kPool =
+    R"({{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {{"name": "gpu"}},
+  "spec": {{"limits": {{"nvidia.com/gpu": "{}"}},
+    "disruption": {{"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}},
+    "template": {{"spec": {{"expireAfter": "Never",
+      "nodeClassRef": {{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}},
+      "requirements": [{{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}}]}}}}}}}})";
+
+Status put_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
+  return {};
+}
+
+}  // namespace
+
+std::string KarpenterController::folder() {
+  std::ifstream file(kKarpenterModule);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string module = text.str();
+  const std::string name = "sigs.k8s.io/karpenter v";
+  const auto at = module.find(name);
+  if (at == std::string::npos) return "";
+  const auto from = at + name.size();
+  const std::string version = module.substr(from, module.find_first_of(" \n", from) - from);
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string out = cache != nullptr ? cache : fmt::format("{}/.cache", home != nullptr ? home : "");
+  out += "/berth/controllers/karpenter-" + version;
+  const bool built = ::access((out + "/karpenter").c_str(), X_OK) == 0 && fs::exists(out + "/manifests.yaml");
+  return built ? out : "";
+}
+
+Status KarpenterController::make_pool(const std::string& gpus) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto made = [&](const char* path, const std::string& body) {
+    while (std::chrono::steady_clock::now() < end) {
+      if (cluster_.client().post(path, body).ok()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return false;
+  };
+  if (!made(kClasses, kClass) || !made(kPools, fmt::format(fmt::runtime(kPool), gpus)))
+    return fail(ErrorCode::kUnavailable, "Karpenter's kinds are not served");
+  return {};
+}
+
+Status KarpenterController::start(const std::string& gpus) {
+  std::error_code ignored;
+  fs::create_directories(place(""), ignored);
+  BERTH_TRY(cluster_.apply(folder() + "/manifests.yaml"));
+  BERTH_TRY(put_text(place("machines.json"), kMachines));
+  BERTH_TRY(make_pool(gpus));
+  BERTH_ASSIGN(const int metrics, free_port());
+  BERTH_ASSIGN(const int health, free_port());
+  BERTH_ASSIGN(process_, Process::start({.argv = {folder() + "/karpenter"},
+                                         .log = cluster_.log("karpenter"),
+                                         .env = {{"KUBECONFIG", cluster_.kubeconfig()},
+                                                 {"DISABLE_LEADER_ELECTION", "true"},
+                                                 {"METRICS_PORT", std::to_string(metrics)},
+                                                 {"HEALTH_PROBE_PORT", std::to_string(health)},
+                                                 {"SYSTEM_NAMESPACE", "kube-system"},
+                                                 {"INSTANCE_TYPES_FILE_PATH", place("machines.json")}}}));
+  return {};
+}
+
+}  // namespace berth::e2e
