@@ -1,19 +1,16 @@
-// Kinds of jobs of other projects, with their own controllers. They wait while there is no room, and start whole. Work of higher priority
-// displaces them whole, without a failed try; they start again, and finish.
+// JobSets with their own controller. They wait while there is no room, and start whole. Work of higher priority displaces them whole,
+// without a failed try; they start again, and finish.
 //
-// The controllers take minutes to build, so that these tests skip themselves without them (with BERTH_E2E_KINDS=required they fail):
-//   scripts/controllers build && build/release/tests/e2e/test_e2e --gtest_filter='BerthKinds.*'
-#include <cstdlib>
+// The controllers take minutes to build, so that the tests of kinds skip themselves without them (with BERTH_E2E_KINDS=required they fail):
+//   scripts/controllers build jobset && build/release/tests/e2e/test_e2e --gtest_filter='BerthKinds.*'
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "e2e/jobset_controller.h"
+#include "e2e/kinds_fixture.h"
 #include "e2e/security_fixture.h"
-#include "e2e/workloads_fixture.h"
 
 namespace berth::e2e {
 namespace {
@@ -21,38 +18,10 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kJobSets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
-constexpr const char* kDefaultPods = "/api/v1/namespaces/default/pods";
 
-// Why these tests cannot run; "": they can.
-std::string what_is_missing() {
-  return JobSetController::folder().empty()
-             ? "JobSet's controller is not built: scripts/controllers build jobset"
-             : "";
-}
-bool kinds_are_required() {
-  const char* required = std::getenv("BERTH_E2E_KINDS");
-  return required != nullptr && std::string(required) == "required";
-}
-
-class BerthKinds : public WorkloadsTest {
+class BerthKinds : public KindsTest {
  protected:
-  void SetUp() override {
-    WorkloadsTest::SetUp();
-    const std::string why = what_is_missing();
-    if (IsSkipped() || HasFatalFailure() || why.empty()) return;
-    if (kinds_are_required()) FAIL() << why;
-    GTEST_SKIP() << why;
-  }
-
-  // Pods of one GPU each, on one node of eight; they run until finish().
-  void start_with_jobset(int gpus) {
-    kubelets_end_pods_ = true;
-    start_with_queue(gpus, 86'400'000);
-    ASSERT_OK(cluster_->create_priority_class("low", 10));
-    ASSERT_OK(cluster_->create_priority_class("high", 100));
-    jobset_ = std::make_unique<JobSetController>(*cluster_);
-    ASSERT_OK(jobset_->start());
-  }
+  std::vector<std::string> controllers() const override { return {"jobset"}; }
 
   // A leader, and two Jobs of two workers. The queue stands on the JobSet alone. No pod may fail.
   json jobset(const std::string& name, const std::string& priority_class, bool suspend) const {
@@ -70,26 +39,6 @@ class BerthKinds : public WorkloadsTest {
     return out;
   }
   json jobset_named(const std::string& name) const { return get(std::string(kJobSets) + "/" + name); }
-  std::size_t occupying(const std::string& name) const {
-    std::size_t out = 0;
-    for (const auto& [key, pod] : observer_->pods())
-      out += key.starts_with("default/" + name + "-") && pod.occupies() ? 1 : 0;
-    return out;
-  }
-  std::size_t pods(const std::string& name) const {
-    std::size_t out = 0;
-    for (const auto& [key, pod] : observer_->pods()) out += key.starts_with("default/" + name + "-") ? 1 : 0;
-    return out;
-  }
-  // Its pods that run succeed.
-  void finish(const std::string& name) {
-    for (const auto& [key, pod] : observer_->pods()) {
-      if (!key.starts_with("default/" + name + "-") || pod.node.empty() || pod.terminal()) continue;
-      const json ended = {{"status", {{"phase", "Succeeded"}}}};
-      (void)cluster_->client().patch(fmt::format("{}/{}/status", kDefaultPods, key.substr(8)), ended.dump(),
-                                     kMergePatch);
-    }
-  }
   bool has_condition(const std::string& name, const std::string& type) const {
     return condition_in(jobset_named(name), type).starts_with("True");
   }
@@ -100,12 +49,10 @@ class BerthKinds : public WorkloadsTest {
   std::string said(const std::string& name) const {
     return jobset_named(name).value("status", json::object()).dump() + reasons_of_waiting();
   }
-
-  std::unique_ptr<JobSetController> jobset_;
 };
 
 TEST_F(BerthKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_jobset(8);
+  start_with_controllers(8);
   ASSERT_NE(start_berth(), nullptr);
   create(kJobSets, jobset("low", "low", true));
   EXPECT_TRUE(eventually([&] { return occupying("low") == 5; })) << said("low");
@@ -134,7 +81,7 @@ TEST_F(BerthKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) {
 
 // As its user wrote it, without `suspend`: its pods wait together, also where nothing is held.
 TEST_F(BerthKinds, AJobSetThatIsNotSuspendedWaitsWithItsPodsAndStartsWhole) {
-  start_with_jobset(8);
+  start_with_controllers(8);
   ASSERT_NE(start_berth(), nullptr);
   create(kJobSets, jobset("first", "low", false));
   EXPECT_TRUE(eventually([&] { return occupying("first") == 5; })) << said("first");
@@ -150,7 +97,7 @@ TEST_F(BerthKinds, AJobSetThatIsNotSuspendedWaitsWithItsPodsAndStartsWhole) {
 
 // The Jobs of the workers are made when the leader is ready: their places are kept until then, and given to nothing else.
 TEST_F(BerthKinds, AJobSetInOrderKeepsThePlacesOfWhatComesLater) {
-  start_with_jobset(6);
+  start_with_controllers(6);
   ASSERT_NE(start_berth(), nullptr);
   for (const bool suspend : {true, false}) {
     const std::string name = suspend ? "held" : "free";
@@ -170,10 +117,8 @@ class BerthTenantKinds : public SecurityTest {
  protected:
   void SetUp() override {
     SecurityTest::SetUp();
-    const std::string why = what_is_missing();
-    if (IsSkipped() || HasFatalFailure() || why.empty()) return;
-    if (kinds_are_required()) FAIL() << why;
-    GTEST_SKIP() << why;
+    if (IsSkipped() || HasFatalFailure()) return;
+    need_controllers({"jobset"});
   }
   static json jobset(const std::string& name, int jobs) {
     json out = {{"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"kind", "JobSet"}};
@@ -219,7 +164,7 @@ TEST_F(BerthTenantKinds, AJobSetIsNoWayAroundItsQueue) {
   const std::string served = cluster_->client().get("/apis/admissionregistration.k8s.io/v1").body;
   if (served.find("\"mutatingadmissionpolicies\"") == std::string::npos)
     GTEST_SKIP() << "this API server has no MutatingAdmissionPolicy in v1 (Kubernetes 1.36 and later have)";
-  JobSetController controller(*cluster_);
+  ProjectController controller(*cluster_, "jobset");
   ASSERT_OK(controller.start());
   give_jobsets();
   for (const char* file : {"/deploy/admission-policy.yaml", "/deploy/tenant-policy.yaml"})

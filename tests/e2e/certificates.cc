@@ -6,6 +6,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+
 namespace berth::e2e {
 namespace {
 
@@ -139,6 +141,16 @@ std::string base64(std::string_view text) {
   auto* to =
       reinterpret_cast<unsigned char*>(out.data());  // which has room for the zero that EVP writes behind it
   EVP_EncodeBlock(to, reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  return out;
+}
+
+std::string from_base64(const std::string& text) {
+  std::string out(text.size() / 4 * 3 + 1, '\0');
+  const int size =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  const auto padding = std::count(text.begin(), text.end(), '=');
+  out.resize(size < padding ? 0 : static_cast<std::size_t>(size - padding));
   return out;
 }
 

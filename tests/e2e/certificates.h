@@ -39,6 +39,7 @@ class Authority {
 
 // As a caBundle wants it.
 std::string base64(std::string_view text);
+std::string from_base64(const std::string& text);
 
 // A key pair for signing service account tokens: private and public PEM.
 Result<std::pair<std::string, std::string>> signing_keys();

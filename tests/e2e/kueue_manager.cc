@@ -1,7 +1,6 @@
 #include "e2e/kueue_manager.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
+
+#include "e2e/certificates.h"
 
 namespace berth::e2e {
 namespace {
@@ -37,16 +38,6 @@ Status write_text(const std::string& path, const std::string& text) {
   file.close();
   if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
   return {};
-}
-
-std::string decoded(const std::string& base64) {
-  std::string out(base64.size() / 4 * 3 + 1, '\0');
-  const int size =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(base64.data()), static_cast<int>(base64.size()));
-  const auto padding = std::count(base64.begin(), base64.end(), '=');
-  out.resize(size < padding ? 0 : static_cast<std::size_t>(size - padding));
-  return out;
 }
 
 // Each reference to the Service of the webhooks gets their port, which is 443 otherwise.
@@ -140,7 +131,7 @@ bool KueueManager::lay_certificate() {
     // At once: it is read as soon as it is there.
     const std::string path = fmt::format("{}/{}", folder(), name);
     std::error_code error;
-    if (!write_text(path + ".new", decoded(data[name]))) return false;
+    if (!write_text(path + ".new", from_base64(data[name].get<std::string>()))) return false;
     fs::rename(path + ".new", path, error);
     if (error) return false;
   }

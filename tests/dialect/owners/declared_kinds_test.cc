@@ -103,6 +103,24 @@ TEST(RayClusters, HaveAHeadAndGroupsOfWorkers) {
   EXPECT_EQ(suspend["spec"].dump(), R"({"suspend":true})");
 }
 
+// KubeRay keeps replicas within their bounds, makes none of a group that is suspended, and counts replicas, not pods, in minReplicas.
+TEST(RayClusters, HaveSoManyWorkersAsKubeRayMakes) {
+  const auto group = [](const std::string& name, const std::string& more) {
+    return "{groupName: " + name + ", " + more + ", " + kOneCpu + "}";
+  };
+  const Ask ask = asked(object_of(
+      "ray.io/v1", "RayCluster", "rc", kTeam,
+      "enableInTreeAutoscaling: true, headGroupSpec: {" + std::string(kOneCpu) + "}, workerGroupSpecs: [" +
+          group("few", "replicas: 1, minReplicas: 3, maxReplicas: 2147483647, numOfHosts: 2") + ", " +
+          group("many", "replicas: 5, minReplicas: 0, maxReplicas: 2") + ", " +
+          group("unsaid", "minReplicas: 2") + ", " +
+          group("rests", "replicas: 3, minReplicas: 2, suspend: true") + ", " +
+          group("awake", "replicas: 3, minReplicas: 1, numOfHosts: 2, suspend: false") + "]"));
+  EXPECT_EQ(ask.problem, "");
+  EXPECT_EQ(sets_of(ask), "head 1, few 6, many 2, unsaid 2, rests 0, awake 6");
+  EXPECT_EQ(ask.sets[5].enough, 2) << "one replica of two hosts";
+}
+
 TEST(RayClusters, HoldStartAndAreOneGang) {
   WorldThatHolds world;
   world.apply(node_yaml("n0", 0) + queue_of_cpus(7) +

@@ -47,6 +47,8 @@ struct StateRule {
 struct DeclaredNumber {
   FieldPath at;
   std::int64_t otherwise = 1;  // where the object lacks the field, or there is none
+  FieldPath least,
+      most;  // the controller takes no less and no more than these say, where the object has them
 
   bool is_there() const { return !at.empty(); }
 };
@@ -69,11 +71,11 @@ struct DeclaredSet {
   DeclaredNumber count;
   std::vector<DeclaredNumber> times;  // the count is for each of so many
   std::int64_t less = 0;              // so many pods of the product are another set's
-  FieldPath minimum;                  // with so many the gang starts, and the others join it
+  FieldPath minimum;                  // with so many, `times` each, the gang starts, and the others join it
   StateRule minimum_when;             // `minimum` counts only then; empty: always
-  StateRule when;                     // it has such pods only then; empty: always
-  bool later = false;                 // they are made when those of other sets run
-  StateRule later_when;               // the same, by the object
+  StateRule when;        // it has such pods only then; empty: always. May start at the set's place
+  bool later = false;    // they are made when those of other sets run
+  StateRule later_when;  // the same, by the object
   std::vector<std::pair<std::string, std::string>>
       labels;         // by which a pod is of the set; "$name" is its name
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none

@@ -77,13 +77,24 @@ class DeclaredReader {
   std::int64_t number(const DeclaredNumber& declared, const V& set) {
     if (!declared.is_there()) return declared.otherwise;
     const auto at = spot(declared.at, set);
-    return f_.integer(at.parent, at.key, declared.otherwise, 0, kMostDeclaredPods);
+    const std::int64_t most = kMostDeclaredPods;
+    std::int64_t out = f_.integer(at.parent, at.key, declared.otherwise, 0, most);
+    if (!declared.most.empty()) out = std::min(out, bound(declared.most, set).value_or(most));
+    if (!declared.least.empty()) out = std::max(out, bound(declared.least, set).value_or(0));
+    return out;
   }
   std::optional<std::int64_t> number(const FieldPath& path, const V& set) {
     if (path.empty()) return std::nullopt;
     const auto at = spot(path, set);
     if (!at.value().present()) return std::nullopt;
     return f_.integer(at.parent, at.key, 0, 0, kMostDeclaredPods);
+  }
+
+  // May be as large as an int32 says, and counts for no more than all pods of an object.
+  std::optional<std::int64_t> bound(const FieldPath& path, const V& set) {
+    const auto at = spot(path, set);
+    if (!at.value().present()) return std::nullopt;
+    return std::min(f_.integer(at.parent, at.key, 0, 0, kInt64Max), kMostDeclaredPods);
   }
 
   static std::string text_of(const V& value) {
@@ -96,7 +107,8 @@ class DeclaredReader {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
   // `says`: gets the condition's message, or the word.
-  bool holds(const StateRule& rule, std::string* says) {
+  bool holds(const StateRule& rule, std::string* says) { return holds(rule, object_, says); }
+  bool holds(const StateRule& rule, const V& set, std::string* says) {
     bool out = false;
     if (!rule.conditions.empty()) {
       f_.list(f_.map(object_, "status"), "conditions", [&](const V& c) {
@@ -106,7 +118,7 @@ class DeclaredReader {
       });
     }
     if (out || rule.at.empty()) return out;
-    const V value = spot(rule.at, object_).value();
+    const V value = spot(rule.at, set).value();
     if (!value.present()) return rule.absent;
     const std::string text = text_of(value);
     if (!is_among(rule.words, text)) return false;
@@ -115,7 +127,7 @@ class DeclaredReader {
   }
 
   void read_place(const DeclaredSet& set, Declared& out) {
-    if (!set.when.empty() && !holds(set.when, nullptr)) return;
+    if (!set.when.at.of_set && !set.when.empty() && !holds(set.when, nullptr)) return;
     if (set.at.empty()) return read_pods(set, object_, "", out);
     const auto at = spot(set.at, object_);
     if (!at.value().present()) {
@@ -129,6 +141,13 @@ class DeclaredReader {
     });
   }
 
+  // Bounded at each step, so that no product overflows.
+  std::int64_t times_of(const DeclaredSet& set, const V& place, std::int64_t count) {
+    for (const DeclaredNumber& factor : set.times)
+      count = std::min(count * number(factor, place), kMostDeclaredPods + 1);
+    return count;
+  }
+
   void read_pods(const DeclaredSet& set, const V& place, const std::string& pointer_of_place, Declared& out) {
     DeclaredPods pods;
     pods.from = &set;
@@ -137,13 +156,12 @@ class DeclaredReader {
       const auto at = spot(set.name_at, place);
       pods.name = f_.string(at.parent, at.key);
     }
-    std::int64_t size = number(set.count, place);
-    // Bounded at each step, so that no product overflows.
-    for (const DeclaredNumber& factor : set.times)
-      size = std::min(size * number(factor, place), kMostDeclaredPods + 1);
-    pods.size = std::max<std::int64_t>(0, size - set.less);
-    if (set.minimum_when.empty() || holds(set.minimum_when, nullptr))
-      pods.minimum = number(set.minimum, place);
+    const bool has_pods = !set.when.at.of_set || holds(set.when, place, nullptr);
+    if (has_pods)
+      pods.size = std::max<std::int64_t>(0, times_of(set, place, number(set.count, place)) - set.less);
+    if (set.minimum_when.empty() || holds(set.minimum_when, nullptr)) {
+      if (const auto minimum = number(set.minimum, place)) pods.minimum = times_of(set, place, *minimum);
+    }
     pods.later = set.later || (!set.later_when.empty() && holds(set.later_when, nullptr));
     read_template_of(set, place, pointer_of_place, out.meta.ns, pods);
     out.sets.push_back(std::move(pods));

@@ -6,6 +6,7 @@ namespace {
 
 // Suspended, a RayCluster loses all of its pods, and a RayJob its cluster and its submitter. The submitter of a RayJob comes when the
 // cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own.
+// A worker group has replicas within its bounds, whatever it asks for, and none while it is suspended.
 // With the autoscaler a worker group may be smaller than it asks for, down to minReplicas.
 constexpr std::string_view kKindsOfRay = R"(
 apiVersion: berth.dev/v1alpha1
@@ -25,7 +26,8 @@ kinds:
         labels: {ray.io/node-type: head}
       - each: spec.workerGroupSpecs
         nameAt: .groupName
-        count: {at: .replicas, otherwise: 0}
+        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
+        when: {at: .suspend, words: ['false'], absent: true}
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.enableInTreeAutoscaling, words: ['true']}
@@ -48,7 +50,8 @@ kinds:
         labels: {ray.io/node-type: head}
       - each: spec.rayClusterSpec.workerGroupSpecs
         nameAt: .groupName
-        count: {at: .replicas, otherwise: 0}
+        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
+        when: {at: .suspend, words: ['false'], absent: true}
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}

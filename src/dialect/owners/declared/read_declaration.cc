@@ -66,12 +66,12 @@ FieldPath path_at(text::Fields& f, std::string_view key, bool in_set) {
   return *path;
 }
 
-StateRule read_rule(text::Fields& parent, std::string_view key) {
+StateRule read_rule(text::Fields& parent, std::string_view key, bool in_set = false) {
   StateRule out;
   text::Fields f = parent.optional_child(key);
   if (!f) return out;
   out.conditions = f.strings("conditions");
-  out.at = path_at(f, "at", false);
+  out.at = path_at(f, "at", in_set);
   out.words = f.strings("words");
   out.absent = f.boolean_or("absent", false);
   if (out.empty()) {
@@ -90,21 +90,23 @@ DeclaredNumber read_number_of(text::Fields& f) {
   out.at = path_at(f, "at", true);
   if (out.at.empty()) f.error("at", "is required: the path of the number, such as .replicas");
   out.otherwise = f.integer_or("otherwise", 1, 0, kMostOfNumber);
+  out.least = path_at(f, "least", true);
+  out.most = path_at(f, "most", true);
   return out;
 }
 
 // An integer, a path, or a mapping of both.
 DeclaredNumber read_number(text::Fields& f, std::string_view key, std::int64_t otherwise) {
   const text::Node* node = f.find(key);
-  if (node == nullptr) return {{}, otherwise};
+  if (node == nullptr) return {{}, otherwise, {}, {}};
   if (node->is_mapping()) {
     text::Fields child = f.child(key);
     DeclaredNumber out = read_number_of(child);
     (void)child.done();
     return out;
   }
-  if (node->as_int()) return {{}, f.integer(key, 0, kMostOfNumber)};
-  return {path_at(f, key, true), 1};
+  if (node->as_int()) return {{}, f.integer(key, 0, kMostOfNumber), {}, {}};
+  return {path_at(f, key, true), 1, {}, {}};
 }
 
 void read_set_numbers(text::Fields& f, DeclaredSet& out) {
@@ -115,7 +117,7 @@ void read_set_numbers(text::Fields& f, DeclaredSet& out) {
   out.minimum_when = read_rule(f, "minimumWhen");
   if (out.minimum.empty() && !out.minimum_when.empty())
     f.error("minimumWhen", "says when minimum counts, and there is no minimum");
-  out.when = read_rule(f, "when");
+  out.when = read_rule(f, "when", true);
   out.later = f.boolean_or("later", false);
   out.later_when = read_rule(f, "laterWhen");
 }

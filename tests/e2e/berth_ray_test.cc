@@ -1,0 +1,144 @@
+// Ray's kinds with KubeRay itself. No Ray runs in the pods: a server of the test answers for the dashboard of each cluster.
+//   scripts/controllers build kuberay && build/release/tests/e2e/test_e2e --gtest_filter='BerthRay.*'
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "e2e/kinds_fixture.h"
+#include "kube/fake_http_support.h"
+
+namespace berth::e2e {
+namespace {
+
+using kube::testing::HttpConnection;
+using kube::testing::HttpRequest;
+using kube::testing::HttpResponse;
+using kube::testing::HttpServer;
+using nlohmann::json;
+
+constexpr const char* kClusters = "/apis/ray.io/v1/namespaces/default/rayclusters";
+constexpr const char* kRayJobs = "/apis/ray.io/v1/namespaces/default/rayjobs";
+
+// Answers for the dashboards of all clusters: KubeRay has it as its HTTP proxy.
+class Dashboard {
+ public:
+  Dashboard()
+      : server_(
+            [this](const HttpRequest& request, HttpResponse& response, HttpConnection&) {
+              answer(request, response);
+              return true;
+            },
+            nullptr) {}
+  std::string address() const { return fmt::format("http://127.0.0.1:{}", server_.port()); }
+  void end(const std::string& job) {
+    const std::lock_guard lock(mutex_);
+    ended_.insert(job);
+  }
+
+ private:
+  void answer(const HttpRequest& request, HttpResponse& response) {
+    const std::string jobs = "/api/jobs/";
+    const auto at = request.target.find(jobs);
+    if (at != std::string::npos) {
+      const std::string job = request.target.substr(at + jobs.size());
+      const std::lock_guard lock(mutex_);
+      response.body = json{{"type", "SUBMISSION"}, {"submission_id", job},
+                           {"job_id", "02000000"}, {"status", ended_.contains(job) ? "SUCCEEDED" : "RUNNING"},
+                           {"message", ""},        {"start_time", 1'700'000'000'000}}
+                          .dump();
+    } else {
+      response.body = "success";
+    }
+  }
+  std::mutex mutex_;
+  std::set<std::string> ended_;
+  HttpServer server_;
+};
+
+class BerthRay : public KindsTest {
+ protected:
+  std::vector<std::string> controllers() const override { return {"kuberay"}; }
+  void start_ray(int gpus) { start_with_controllers(gpus, {{"HTTP_PROXY", dashboard_.address()}}); }
+
+  // A head, and a group of workers.
+  static json cluster_spec(const std::string& priority_class, int workers) {
+    const json head = {{"rayStartParams", json::object()},
+                       {"template", {{"spec", spec_of_pod(priority_class, "ray-head")}}}};
+    json group = {{"groupName", "gpu"},
+                  {"replicas", workers},
+                  {"minReplicas", 0},
+                  {"maxReplicas", 10},
+                  {"rayStartParams", json::object()}};
+    group["template"]["spec"] = spec_of_pod(priority_class, "ray-worker");
+    return {{"rayVersion", "2.52.0"}, {"headGroupSpec", head}, {"workerGroupSpecs", json::array({group})}};
+  }
+  static std::string state(const json& object, const char* field) {
+    return object.is_object() && object.contains("status") ? object["status"].value(field, "") : "";
+  }
+  static JudgedKind clusters() {
+    JudgedKind out;
+    out.path = kClusters;
+    out.pods = 5;
+    out.body = [](const std::string& name, const std::string& priority_class) {
+      json body = object("ray.io/v1", "RayCluster", name);
+      body["spec"] = cluster_spec(priority_class, 4);
+      body["spec"]["suspend"] = true;
+      return body;
+    };
+    out.suspended = [](const json& o) { return state(o, "state") == "suspended"; };
+    out.well = [](const json& o) { return state(o, "state") != "failed" && state(o, "reason").empty(); };
+    return out;
+  }
+  JudgedKind jobs() {
+    JudgedKind out;
+    out.path = kRayJobs;
+    out.pods = 5;
+    out.body = [](const std::string& name, const std::string& priority_class) {
+      json body = object("ray.io/v1", "RayJob", name);
+      json submitter = spec_of_pod(priority_class, "submitter", "Never");
+      submitter["containers"][0].erase("resources");
+      body["spec"] = {{"entrypoint", "python train.py"},
+                      {"suspend", true},
+                      {"shutdownAfterJobFinishes", true},
+                      {"rayClusterSpec", cluster_spec(priority_class, 3)}};
+      body["spec"]["submitterPodTemplate"]["spec"] = submitter;
+      return body;
+    };
+    out.suspended = [](const json& o) { return state(o, "jobDeploymentStatus") == "Suspended"; };
+    out.well = [](const json& o) { return !o["status"].contains("failed") || o["status"]["failed"] == 0; };
+    out.finish = [this](const std::string& name) {
+      dashboard_.end(state(get(std::string(kRayJobs) + "/" + name), "jobId"));
+      // The submitter's pod alone ends by itself: its name has no part of a cluster's.
+      for (const auto& [key, pod] : observer_->pods()) {
+        if (key.starts_with("default/" + name + "-") && key.find("-gpu-") == std::string::npos &&
+            key.find("-head-") == std::string::npos)
+          finish_pod(key.substr(8));
+      }
+    };
+    out.done = [](const json& o) {
+      return state(o, "jobDeploymentStatus") == "Complete" && state(o, "jobStatus") == "SUCCEEDED";
+    };
+    return out;
+  }
+
+  Dashboard dashboard_;
+};
+
+TEST_F(BerthRay, AClusterWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
+  start_ray(8);
+  ASSERT_NE(start_berth(), nullptr);
+  expect_whole_life(clusters());
+}
+
+TEST_F(BerthRay, AJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
+  start_ray(7);  // four of the five pods have one each
+  ASSERT_NE(start_berth(), nullptr);
+  expect_whole_life(jobs());
+}
+
+}  // namespace
+}  // namespace berth::e2e

@@ -1,0 +1,171 @@
+// Kinds of jobs of other projects with their own controllers (project_controller.h): what each of their tests does.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "e2e/project_controller.h"
+#include "e2e/workloads_fixture.h"
+
+namespace berth::e2e {
+
+// Skips a test whose controllers are not built; with BERTH_E2E_KINDS=required it fails.
+inline void need_controllers(const std::vector<std::string>& names) {
+  const std::string why = ProjectController::what_is_missing(names);
+  if (why.empty()) return;
+  const char* required = std::getenv("BERTH_E2E_KINDS");
+  if (required != nullptr && std::string(required) == "required") FAIL() << why;
+  GTEST_SKIP() << why;
+}
+
+// Objects of one kind, and how they are judged.
+struct JudgedKind {
+  std::string path;      // of its objects in the namespace
+  std::size_t pods = 0;  // of one object
+  std::function<json(const std::string& name, const std::string& priority_class)> body;  // suspended
+  std::function<bool(const json& object)> suspended;    // its own controller says so
+  std::function<bool(const json& object)> well;         // nothing of it has failed, no retry is used
+  std::function<void(const std::string& name)> finish;  // what its pods would do
+  std::function<bool(const json& object)> done;  // its own controller says so; empty: it is deleted instead
+};
+
+class KindsTest : public WorkloadsTest {
+ protected:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
+  virtual std::vector<std::string> controllers() const = 0;
+  void SetUp() override {
+    WorkloadsTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    need_controllers(controllers());
+  }
+
+  // Pods run until they are ended; as a kubelet does, they fail when they are deleted.
+  void start_with_controllers(int gpus, const Environment& env = {}) {
+    kubelets_end_pods_ = true;
+    start_with_queue(gpus, 86'400'000);
+    cover_memory(gpus);
+    ASSERT_OK(cluster_->create_priority_class("low", 10));
+    ASSERT_OK(cluster_->create_priority_class("high", 100));
+    for (const auto& name : controllers()) {
+      controllers_.push_back(std::make_unique<ProjectController>(*cluster_, name));
+      ASSERT_OK(controllers_.back()->start(env));
+    }
+  }
+
+  // Controllers add containers that ask for memory: a queue without quota for it takes no such pods.
+  void cover_memory(int gpus) {
+    const json resources =
+        json::array({{{"name", "cpu"}, {"nominalQuota", "1000"}},
+                     {{"name", "memory"}, {"nominalQuota", "1Ti"}},
+                     {{"name", "nvidia.com/gpu"}, {"nominalQuota", std::to_string(gpus)}}});
+    const json flavors = json::array({{{"name", "any"}, {"resources", resources}}});
+    const json group = {{"coveredResources", {"cpu", "memory", "nvidia.com/gpu"}}, {"flavors", flavors}};
+    patch(std::string(kGroup) + "/clusterqueues/cq", {{"spec", {{"resourceGroups", json::array({group})}}}});
+  }
+
+  static json object(const std::string& version, const std::string& kind, const std::string& name) {
+    return {{"apiVersion", version},
+            {"kind", kind},
+            {"metadata", {{"name", name}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}}}};
+  }
+  // A pod of one GPU.
+  static json spec_of_pod(const std::string& priority_class, const std::string& container = "main",
+                          const std::string& restarts = "") {
+    json out = pod_spec();
+    out["containers"][0]["name"] = container;
+    out["priorityClassName"] = priority_class;
+    out.erase("restartPolicy");
+    if (!restarts.empty()) out["restartPolicy"] = restarts;
+    return out;
+  }
+
+  std::size_t occupying(const std::string& name) const {
+    std::size_t out = 0;
+    for (const auto& [key, pod] : observer_->pods())
+      out += key.starts_with("default/" + name + "-") && pod.occupies() ? 1 : 0;
+    return out;
+  }
+  std::size_t pods(const std::string& name) const {
+    std::size_t out = 0;
+    for (const auto& [key, pod] : observer_->pods()) out += key.starts_with("default/" + name + "-") ? 1 : 0;
+    return out;
+  }
+  // A kubelet says that it has ended well.
+  void finish_pod(const std::string& name) {
+    const std::string path = fmt::format("/api/v1/namespaces/default/pods/{}", name);
+    const json pod = get(path);
+    if (!pod.is_object()) return;
+    json containers = pod["status"].value("containerStatuses", json::array());
+    for (json& one : containers) {
+      one["ready"] = false;
+      one["state"] = {{"terminated", {{"exitCode", 0}, {"reason", "Completed"}}}};
+    }
+    const json ended = {{"status", {{"phase", "Succeeded"}, {"containerStatuses", containers}}}};
+    (void)cluster_->client().patch(path + "/status", ended.dump(), kMergePatch);
+  }
+  // Those of its pods that run and have this word in their names end well.
+  void finish(const std::string& name, const std::string& word = "") {
+    for (const auto& [key, pod] : observer_->pods()) {
+      if (key.starts_with("default/" + name + "-") && !pod.node.empty() && !pod.terminal() &&
+          key.find(word) != std::string::npos)
+        finish_pod(key.substr(8));
+    }
+  }
+  static bool has(const json& object, const std::string& type) {
+    return condition_in(object, type).starts_with("True");
+  }
+  json named(const JudgedKind& kind, const std::string& name) const { return get(kind.path + "/" + name); }
+  std::string said(const JudgedKind& kind, const std::string& name) const {
+    const json object = named(kind, name);
+    return (object.is_object() ? object.value("status", json::object()).dump() : "gone") +
+           reasons_of_waiting();
+  }
+  void expect_runs(const JudgedKind& kind, const std::string& name) {
+    EXPECT_TRUE(eventually([&] { return occupying(name) == kind.pods; }))
+        << name << " has " << occupying(name) << " of " << kind.pods << ": " << said(kind, name);
+  }
+  void expect_finishes(const JudgedKind& kind, const std::string& name) {
+    EXPECT_TRUE(kind.well(named(kind, name))) << said(kind, name);
+    if (!kind.done) {
+      EXPECT_TRUE(cluster_->client().del(kind.path + "/" + name).ok());
+      return;
+    }
+    kind.finish(name);
+    EXPECT_TRUE(eventually([&] { return kind.done(named(kind, name)); })) << said(kind, name);
+    EXPECT_TRUE(kind.well(named(kind, name))) << said(kind, name);
+  }
+  // Two have no room at once: one waits without pods, both are displaced whole by a third, start again, and finish.
+  void expect_whole_life(const JudgedKind& kind) {
+    create(kind.path, kind.body("low", "low"));
+    expect_runs(kind, "low");
+    create(kind.path, kind.body("next", "low"));
+    std::this_thread::sleep_for(seconds(3));
+    EXPECT_EQ(pods("next"), 0U) << "it has no room, and stays suspended";
+    EXPECT_TRUE(kind.suspended(named(kind, "next"))) << said(kind, "next");
+    create(kind.path, kind.body("high", "high"));
+    expect_runs(kind, "high");
+    EXPECT_TRUE(eventually([&] { return pods("low") == 0 && kind.suspended(named(kind, "low")); }))
+        << said(kind, "low");
+    EXPECT_TRUE(kind.well(named(kind, "low"))) << said(kind, "low");
+    for (const char* name : {"high", "low", "next"}) {
+      expect_runs(kind, name);
+      expect_finishes(kind, name);
+    }
+    expect_clean();
+    for (const char* name : {"high", "low", "next"}) {
+      (void)cluster_->client().del(kind.path + "/" + name);
+      EXPECT_TRUE(eventually([&] { return pods(name) == 0 && named(kind, name).is_null(); })) << name;
+    }
+  }
+
+  std::vector<std::unique_ptr<ProjectController>> controllers_;
+};
+
+}  // namespace berth::e2e

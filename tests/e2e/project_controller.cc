@@ -1,0 +1,221 @@
+#include "e2e/project_controller.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "e2e/certificates.h"
+#include "e2e/kueue_manager.h"
+
+namespace berth::e2e {
+
+// How a controller is started. In its texts {webhook} and {health} are ports, {folder} is its own.
+struct ControllerRow {
+  std::string_view name;     // of tools/controllers
+  std::string_view account;  // its service account, as NAMESPACE:NAME
+  std::string_view served;   // the kind without which it ends at once
+  std::vector<std::string_view> args;
+  std::string_view config = {};  // of {folder}/config.yaml
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+const std::vector<ControllerRow>& rows() {
+  static const std::vector<ControllerRow> all = {
+      {.name = "jobset",
+       .account = "jobset-system:jobset-controller-manager",
+       .served = "/apis/jobset.x-k8s.io/v1alpha2/jobsets",
+       .args = {"--config", "{folder}/config.yaml"},
+       .config = R"(
+apiVersion: config.jobset.x-k8s.io/v1alpha1
+kind: Configuration
+internalCertManagement: {enable: false}
+webhook: {host: 127.0.0.1, port: {webhook}, certDir: {folder}/k8s-webhook-server/serving-certs}
+leaderElection: {leaderElect: false}
+metrics: {bindAddress: "0"}
+health: {healthProbeBindAddress: "127.0.0.1:{health}"}
+)"},
+      {.name = "kuberay",
+       .account = "default:kuberay-operator",
+       .served = "/apis/ray.io/v1/rayservices",
+       .args = {"--enable-leader-election=false", "--metrics-addr=0",
+                "--health-probe-bind-address=127.0.0.1:{health}"}},
+  };
+  return all;
+}
+
+const ControllerRow& row_named(std::string_view name) {
+  const auto& all = rows();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.name == name; });
+  if (it == all.end()) std::abort();  // a test that names no controller
+  return *it;
+}
+
+Result<std::string> contents(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return fail(ErrorCode::kNotFound, "cannot read {}", path);
+  return text.str();
+}
+
+Status put(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
+  return {};
+}
+
+// The version that the module of tools/controllers/NAME pins; "": there is none.
+std::string pinned_version(std::string_view name) {
+  const auto module = contents(fmt::format("{}/tools/controllers/{}/go.mod", BERTH_SOURCE_DIR, name));
+  if (!module) return "";
+  std::istringstream in(*module);
+  std::string tool;
+  std::vector<std::pair<std::string, std::string>> required;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::string second;
+    words >> first >> second;
+    if (first == "tool") tool = second + "/";
+    if (second.starts_with("v")) required.emplace_back(first + "/", second.substr(1));
+  }
+  for (const auto& [path, version] : required) {
+    if (tool.starts_with(path)) return version;
+  }
+  return "";
+}
+
+// Each webhook by a URL in place of its Service.
+std::string by_url(const std::string& yaml, int port, const std::string& authority) {
+  std::istringstream in(yaml);
+  std::string out;
+  bool in_service = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line == "    service:") {
+      in_service = true;
+      out += fmt::format("    caBundle: {}\n", authority);
+      continue;
+    }
+    in_service = in_service && line.starts_with("      ");
+    const std::string path = "      path: ";
+    if (in_service && line.starts_with(path))
+      out += fmt::format("    url: https://127.0.0.1:{}{}\n", port, line.substr(path.size()));
+    if (!in_service) out += line + "\n";
+  }
+  return out;
+}
+
+std::string namespace_of(const ControllerRow& row) {
+  return std::string(row.account.substr(0, row.account.find(':')));
+}
+
+}  // namespace
+
+std::string ProjectController::folder(std::string_view name) {
+  const std::string version = pinned_version(name);
+  if (version.empty()) return "";
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string out = cache != nullptr ? cache : fmt::format("{}/.cache", home != nullptr ? home : "");
+  out += fmt::format("/berth/controllers/{}-{}", name, version);
+  const bool built =
+      ::access(fmt::format("{}/{}", out, name).c_str(), X_OK) == 0 && fs::exists(out + "/manifests.yaml");
+  return built ? out : "";
+}
+
+std::string ProjectController::what_is_missing(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names) {
+    if (folder(name).empty()) out += " " + name;
+  }
+  return out.empty() ? "" : "not built: scripts/controllers build" + out;
+}
+
+ProjectController::ProjectController(TestCluster& cluster, std::string_view name)
+    : cluster_(cluster), row_(&row_named(name)) {}
+
+std::string ProjectController::name() const {
+  return std::string(row_->name);
+}
+
+std::string ProjectController::filled_in(std::string_view text) const {
+  std::string out(text);
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"{webhook}", std::to_string(webhook_port_)},
+      {"{health}", std::to_string(health_port_)},
+      {"{folder}", (cluster_.folder() / name()).string()}};
+  for (const auto& [word, value] : all) {
+    for (auto at = out.find(word); at != std::string::npos; at = out.find(word, at + value.size()))
+      out.replace(at, word.size(), value);
+  }
+  return out;
+}
+
+Status ProjectController::install() {
+  BERTH_ASSIGN(webhook_port_, free_port());
+  BERTH_ASSIGN(health_port_, free_port());
+  const std::string certificates = place("k8s-webhook-server/serving-certs");
+  std::error_code ignored;
+  fs::create_directories(certificates, ignored);
+  BERTH_ASSIGN(const std::string manifests, contents(folder(row_->name) + "/manifests.yaml"));
+  const std::string kept = documents_without(manifests, {"Deployment", "Service", "ConfigMap"});
+  BERTH_ASSIGN(const Authority authority, Authority::create(name() + "-webhooks"));
+  BERTH_ASSIGN(const KeyPair pair, authority.server(name() + "-webhook"));
+  BERTH_TRY(put(certificates + "/tls.crt", pair.cert_pem));
+  BERTH_TRY(put(certificates + "/tls.key", pair.key_pem));
+  BERTH_TRY(put(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
+  BERTH_TRY(put(place("config.yaml"), filled_in(row_->config)));
+  return cluster_.apply(place("manifests.yaml"));
+}
+
+Status ProjectController::run(std::vector<std::pair<std::string, std::string>> env) {
+  const std::string ns = namespace_of(*row_);
+  BERTH_ASSIGN(const std::string kubeconfig,
+               cluster_.kubeconfig_for(fmt::format("system:serviceaccount:{}", row_->account),
+                                       {"system:serviceaccounts", "system:serviceaccounts:" + ns}));
+  std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), row_->name)};
+  for (const auto& arg : row_->args) argv.push_back(filled_in(arg));
+  env.emplace_back("KUBECONFIG", kubeconfig);
+  env.emplace_back("POD_NAMESPACE", ns);
+  BERTH_ASSIGN(process_, Process::start({.argv = std::move(argv), .log = log(), .env = std::move(env)}));
+  return {};
+}
+
+Status ProjectController::wait_ready() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  ApiClient health(Endpoint{.server = fmt::format("http://127.0.0.1:{}", health_port_),
+                            .ca_file = {},
+                            .cert_file = {},
+                            .key_file = {}});
+  while (!health.send("GET", "/readyz", {}, kJson, 2000).ok()) {
+    if (!process_.running() || std::chrono::steady_clock::now() > end)
+      return fail(ErrorCode::kUnavailable, "the controller {} is not ready ({}); its log ends\n{}",
+                  row_->name, process_.running() ? "it runs" : process_.exit_text(), tail(log(), 10));
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+  return {};
+}
+
+Status ProjectController::start(const std::vector<std::pair<std::string, std::string>>& env) {
+  BERTH_TRY(install());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!cluster_.client().get(std::string(row_->served)).ok() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(100));
+  BERTH_TRY(run(env));
+  return wait_ready();
+}
+
+}  // namespace berth::e2e
