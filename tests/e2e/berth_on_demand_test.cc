@@ -68,9 +68,10 @@ TEST_F(BerthOnDemand, SuspendedJobsAskForNodesAndStartWhole) {
   ASSERT_NE(berth, nullptr);
   create_job("train", 12);
   create_job("second", 12, {{"kueue.x-k8s.io/queue-name", "other"}});
-  create_job("third", 12);  // its queue has no quota left
   ASSERT_TRUE(eventually([&] { return all_ask("train", 12) && all_ask("second", 12); }))
       << reasons_of_waiting();
+  create_job("third", 12);  // its queue has no quota left
+  expect_condition("third", "QuotaReserved", "False WaitingForQuota");
   EXPECT_TRUE(is_suspended("third"));
   EXPECT_EQ(count("third", false), 0U);
   expect_condition("train", "QuotaReserved", "True QuotaReserved");
