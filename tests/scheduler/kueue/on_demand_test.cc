@@ -97,6 +97,33 @@ TEST_F(OnDemandTest, WorkThatLacksNodesAloneIsLetOutAndBoundWhole) {
   EXPECT_TRUE(is("big", "Admitted"));
 }
 
+TEST_F(OnDemandTest, PodsThatComeLateAskToo) {
+  job({.name = "big", .pods = 3, .gpus = 4});
+  std::vector<Sent> release;
+  for (int i = 0; i < 50 && release.empty(); ++i) {
+    w_->pass(100);
+    w_->report();
+    for (const Sent& sent : w_->take(Step::kNodePools))
+      answer(sent.uid, Outcome::kNotFound, "", Step::kNodePools);
+    release = w_->take(Step::kOwner);
+  }
+  ASSERT_EQ(release.size(), 1U);
+  json& object = jobs_.at("big");
+  object = object.patch(json::parse(release[0].body));
+  object["metadata"]["generation"] = 2;
+  object["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+  w_->answer(Step::kOwner, "big", Outcome::kOk, "", object.dump());
+  update_job("big");
+  run(10 * kSecond);
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = fmt::format("big-{}", i);
+    pods_[name] = json::parse(job_pod({.name = "big", .gpus = 4}, i));
+    w_->object(dialect::Kind::kPod, name, pods_[name].dump());
+  }
+  run();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(told_[fmt::format("big-{}", i)], "Unschedulable") << i;
+}
+
 TEST_F(OnDemandTest, WorkThatFitsStartsAsEver) {
   job({.name = "small", .pods = 2, .gpus = 4});
   run();
