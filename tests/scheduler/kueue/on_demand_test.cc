@@ -31,6 +31,7 @@ class OnDemandTest : public WorkloadObjectsTest {
         words_[sent.uid.substr(4)] = condition_field(sent, "message");
         w_->answer(Step::kStatus, sent.uid.substr(4), Outcome::kOk);
       }
+      for (const Sent& sent : w_->take(Step::kEvent)) events_ += sent.body + "\n";
       for (const Sent& sent : w_->take(Step::kNodePools)) {
         EXPECT_EQ(sent.path, "/apis/karpenter.sh/v1/nodepools");
         answer(sent.uid, pools_.is_null() ? Outcome::kNotFound : Outcome::kOk, pools_.dump(),
@@ -75,6 +76,7 @@ class OnDemandTest : public WorkloadObjectsTest {
             .dump());
     w_->turn();
   }
+  std::string events_;
   json pools_;                                       // NodePools; null: the API server has none
   std::map<std::string, std::string> told_, words_;  // by pod
 };
@@ -200,6 +202,9 @@ TEST_F(OnDemandTest, NothingOfAGangIsLetOutThatANodePoolDoesNotAllow) {
   job({.name = "big", .pods = 5, .gpus = 3});  // two fit, nine GPUs are to be made
   run();
   EXPECT_TRUE(is_suspended("big"));
+  EXPECT_NE(events_.find("NodePool gpu allows 8 more nvidia.com/gpu (spec.limits), and 9 are asked for"),
+            std::string::npos)
+      << events_;
   limit(9, 0);
   run(15 * kSecond);
   EXPECT_FALSE(is_suspended("big"));
