@@ -132,6 +132,7 @@ class Places {
   // ---- let out on quota alone (let_out.h)
   void set_out(std::string_view workload) { out_.insert(std::string(workload)); }
   bool is_out(std::string_view workload) const { return out_.contains(std::string(workload)); }
+  bool has_out() const { return !out_.empty(); }
   // It has nodes; true: it was out.
   bool take_out(std::string_view workload) { return !out_.empty() && out_.erase(std::string(workload)) > 0; }
   // None of its slots has a place any more, but those that are promised by a release.

@@ -208,8 +208,12 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
   if (!is_pod) return;
   tell_echo(uid);
   carrier_.seen(uid, false, now);
-  if (!workload_objects_.looks_at_pods()) return;
-  if (const auto pod = intake_.pod(uid)) workload_objects_.changed(pod->workload, now);
+  const bool looks = workload_objects_.looks_at_pods();
+  if (!looks && !carrier_.places().has_out()) return;
+  const auto pod = intake_.pod(uid);
+  if (looks && pod) workload_objects_.changed(pod->workload, now);
+  // It asks for nodes: the engine learns nothing new from it, and it is to say so.
+  if (pod && carrier_.places().is_out(pod->workload)) changed_.emplace_back(pod->workload);
 }
 
 void Core::apply(Event& event, std::optional<TimeMs> now) {

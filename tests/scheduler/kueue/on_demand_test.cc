@@ -31,6 +31,7 @@ class OnDemandTest : public WorkloadObjectsTest {
         words_[sent.uid.substr(4)] = condition_field(sent, "message");
         w_->answer(Step::kStatus, sent.uid.substr(4), Outcome::kOk);
       }
+      for (const Sent& sent : w_->take(Step::kEvent)) events_ += sent.body + "\n";
       for (const Sent& sent : w_->take(Step::kNodePools)) {
         EXPECT_EQ(sent.path, "/apis/karpenter.sh/v1/nodepools");
         answer(sent.uid, pools_.is_null() ? Outcome::kNotFound : Outcome::kOk, pools_.dump(),
@@ -75,6 +76,7 @@ class OnDemandTest : public WorkloadObjectsTest {
             .dump());
     w_->turn();
   }
+  std::string events_;
   json pools_;                                       // NodePools; null: the API server has none
   std::map<std::string, std::string> told_, words_;  // by pod
 };
@@ -95,6 +97,33 @@ TEST_F(OnDemandTest, WorkThatLacksNodesAloneIsLetOutAndBoundWhole) {
   run();
   EXPECT_EQ(bound("big"), 3);
   EXPECT_TRUE(is("big", "Admitted"));
+}
+
+TEST_F(OnDemandTest, PodsThatComeLateAskToo) {
+  job({.name = "big", .pods = 3, .gpus = 4});
+  std::vector<Sent> release;
+  for (int i = 0; i < 50 && release.empty(); ++i) {
+    w_->pass(100);
+    w_->report();
+    for (const Sent& sent : w_->take(Step::kNodePools))
+      answer(sent.uid, Outcome::kNotFound, "", Step::kNodePools);
+    release = w_->take(Step::kOwner);
+  }
+  ASSERT_EQ(release.size(), 1U);
+  json& object = jobs_.at("big");
+  object = object.patch(json::parse(release[0].body));
+  object["metadata"]["generation"] = 2;
+  object["metadata"]["resourceVersion"] = std::to_string(++w_->version);
+  w_->answer(Step::kOwner, "big", Outcome::kOk, "", object.dump());
+  update_job("big");
+  run(10 * kSecond);
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = fmt::format("big-{}", i);
+    pods_[name] = json::parse(job_pod({.name = "big", .gpus = 4}, i));
+    w_->object(dialect::Kind::kPod, name, pods_[name].dump());
+  }
+  run();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(told_[fmt::format("big-{}", i)], "Unschedulable") << i;
 }
 
 TEST_F(OnDemandTest, WorkThatFitsStartsAsEver) {
@@ -173,6 +202,9 @@ TEST_F(OnDemandTest, NothingOfAGangIsLetOutThatANodePoolDoesNotAllow) {
   job({.name = "big", .pods = 5, .gpus = 3});  // two fit, nine GPUs are to be made
   run();
   EXPECT_TRUE(is_suspended("big"));
+  EXPECT_NE(events_.find("NodePool gpu allows 8 more nvidia.com/gpu (spec.limits), and 9 are asked for"),
+            std::string::npos)
+      << events_;
   limit(9, 0);
   run(15 * kSecond);
   EXPECT_FALSE(is_suspended("big"));
