@@ -14,7 +14,9 @@ namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kLookAgain = 10 * kSecond;  // at limits that do not allow it
-constexpr DurationMs kReadAgain = 2 * kSecond;   // them, after a failure
+// After a start its nodes may be missing in what was read, and in what Karpenter has written, of the NodePools.
+constexpr DurationMs kCounted = 10 * kSecond;
+constexpr DurationMs kReadAgain = 2 * kSecond;  // them, after a failure
 
 bool lacks_nodes(const Reason& reason) {
   if (reason.code == ReasonCode::kNodes) return true;
@@ -97,6 +99,7 @@ bool OnDemand::changed(const std::string& workload, TimeMs now) {
   if (intake_.blocked(workload) != nullptr) return news;
   if (it == entries_.end()) it = entries_.try_emplace(workload).first;
   Entry& entry = it->second;
+  if (entry.stage == Stage::kStarted) entry = {};  // it waits again
   if (entry.stage != Stage::kTries || now < entry.due) return news;
   if (!limits_.is_known(now)) {
     if (!std::exchange(entry.in_line, true)) line_.push_back(workload);
@@ -133,8 +136,16 @@ bool OnDemand::decided(const Decision& decision, TimeMs now) {
   }
   if (decision.kind != DecisionKind::kStart) return false;
   if (!is_without_nodes(decision)) {
+    if (entry.stage == Stage::kStarted) return false;
+    const bool was_out = entry.stage == Stage::kOut;
     take_back(decision.workload, entry);
-    entries_.erase(it);
+    if (!was_out) {
+      entries_.erase(it);
+      return false;
+    }
+    entry.stage = Stage::kStarted;
+    entry.due = now + kCounted;
+    timers_.emplace(entry.due, decision.workload);
     return false;
   }
   if (entry.stage == Stage::kTries) return false;
@@ -196,6 +207,9 @@ void OnDemand::tick(TimeMs now) {
         break;
       case Stage::kOut:
         if (it->second.due <= now) late(workload, it->second, now);
+        break;
+      case Stage::kStarted:
+        if (it->second.due <= now) entries_.erase(it);
         break;
     }
   }

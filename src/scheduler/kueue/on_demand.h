@@ -6,6 +6,7 @@
 //              (PodTemplate::awaited_flavors). Amounts that other work asks for and does not have yet count, too
 //   is out     it has quota, and no nodes: scheduler/carry/let_out.h. The engine places all of it at once when nodes have come
 //              While it is out, other work that lacks quota may ask, too. So it takes that quota by the queue's preemption policy
+//   started    it has its nodes: for some seconds, until Karpenter has counted them, its amounts still count beside the limits
 //   rests      they have not come in time: quota goes back, its Job is suspended again. It is tried on nodes that are there, and asks
 //              again after as long as it waited, doubled each time, at most an hour
 //
@@ -60,13 +61,14 @@ class OnDemand {
   std::optional<std::string> why_not(const std::string& workload, TimeMs now) const;
 
  private:
-  enum class Stage : std::uint8_t { kTries, kAsks, kOut };
+  enum class Stage : std::uint8_t { kTries, kAsks, kOut, kStarted };
   struct Entry {
     Stage stage = Stage::kTries;
-    TimeMs due = 0;  // kOut: its nodes must have come; else it may ask again
+    TimeMs due =
+        0;  // kOut: its nodes must have come; kStarted: the limits know of them; else it may ask again
     int misses = 0;
     bool in_line = false;  // until the limits are known
-    ResourceList asked;    // kAsks, kOut: of the limits
+    ResourceList asked;    // kAsks, kOut, kStarted: of the limits
     std::set<std::string> pools;
     std::string lack;  // kTries: the limit that does not allow it; "": none
   };

@@ -240,6 +240,25 @@ TEST_F(OnDemandTest, WhatIsLetOutCountsAgainstALimit) {
   EXPECT_TRUE(is_suspended("two"));
 }
 
+TEST_F(OnDemandTest, NodesThatALimitDoesNotKnowYetCountAgainstIt) {
+  boot(true, 100);
+  limit(12, 0);
+  job({.name = "one", .pods = 4, .gpus = 4});  // two fit, eight GPUs are to be made
+  run();
+  w_->node("n2", 8);  // Karpenter has not written into its NodePool that it made it
+  run(kSecond);
+  ASSERT_EQ(bound("one"), 4);
+  job({.name = "two", .pods = 2, .gpus = 4});
+  run();
+  EXPECT_TRUE(is_suspended("two"));
+  limit(12, 8);
+  run(15 * kSecond);
+  EXPECT_TRUE(is_suspended("two")) << "four GPUs are left";
+  limit(16, 8);
+  run(15 * kSecond);
+  EXPECT_FALSE(is_suspended("two"));
+}
+
 TEST_F(OnDemandTest, PodsOfAGangAskOnlyWhileTheyHaveQuota) {
   for (int i = 0; i < 3; ++i) {
     JobText text{.name = "loose", .pods = 3, .suspend = false, .gpus = 4};
