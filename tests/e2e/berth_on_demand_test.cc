@@ -136,7 +136,8 @@ TEST_F(BerthOnDemand, NothingIsBoughtForAGangThatANodePoolAllowsInPart) {
   EXPECT_EQ(count("second", false), 0U);
   EXPECT_EQ(items(kNodeClaims), 3U) << "two nodes of three would be of no use";
   EXPECT_TRUE(eventually([&] {
-    for (const json& event : get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]) {
+    const json events = get("/apis/events.k8s.io/v1/namespaces/default/events");
+    for (const json& event : events["items"]) {
       if (event.value("note", "").find("NodePool gpu allows 16 more nvidia.com/gpu") != std::string::npos)
         return true;
     }

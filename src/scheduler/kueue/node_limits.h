@@ -20,6 +20,8 @@ class NodeLimits {
 
   // Whether what it says is of the last seconds. If not, it is read: answered() follows.
   bool is_known(TimeMs now);
+  // They are read anew when they are next asked for.
+  void forget() { good_until_ = 0; }
   // The answer of Step::kNodePools. True: it is known now.
   bool answered(const Answer& answer, TimeMs now);
   // The NodePools whose nodes may be of one of these flavors, by their labels.

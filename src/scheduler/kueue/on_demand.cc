@@ -143,6 +143,7 @@ bool OnDemand::decided(const Decision& decision, TimeMs now) {
       entries_.erase(it);
       return false;
     }
+    limits_.forget();
     entry.stage = Stage::kStarted;
     entry.due = now + kCounted;
     timers_.emplace(entry.due, decision.workload);
