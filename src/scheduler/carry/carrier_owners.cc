@@ -47,7 +47,6 @@ void Carrier::release(const dialect::WorkloadInfo& info, const Decision& start,
 void Carrier::owner_gone(std::string_view uid) {
   owners_.forget(uid);
   forget_held(uid);
-  places_.forget_out(uid);
   bind_data_.forget(std::string(uid));
   floors_.erase(std::string(uid));
 }

@@ -76,6 +76,8 @@ bool OnDemand::is_allowed(const std::string& workload, const Reason& why, Entry&
 
 bool OnDemand::changed(const std::string& workload, TimeMs now) {
   auto it = entries_.find(workload);
+  const bool may_ask = options_.enabled && intake_.queues().on_demand(workload);
+  if (it == entries_.end() && !may_ask) return false;
   const auto verdict = engine_.verdict(workload);
   if (!verdict) return false;  // its timer finds that it is gone
   bool news = false;
@@ -84,8 +86,8 @@ bool OnDemand::changed(const std::string& workload, TimeMs now) {
     take_back(workload, it->second);  // the engine has it anew
     news = true;
   }
-  if (!options_.enabled || !intake_.queues().on_demand(workload)) {
-    if (it == entries_.end() || it->second.stage != Stage::kAsks) return news;
+  if (!may_ask) {
+    if (it->second.stage != Stage::kAsks) return news;
     take_back(workload, it->second);
     return true;
   }
