@@ -1,14 +1,13 @@
 // Nodes that come on demand. In the first tests the autoscaler is the test: it sees pods that say Unschedulable, and makes nodes. In the
 // last ones it is Karpenter with its KWOK provider, where that is built (else they skip; with BERTH_E2E_KINDS=required they fail).
 //   scripts/controllers build karpenter && build/release/tests/e2e/test_e2e --gtest_filter='BerthOnDemand.*'
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "e2e/karpenter_controller.h"
-#include "e2e/workloads_fixture.h"
+#include "e2e/kinds_fixture.h"
 
 namespace berth::e2e {
 namespace {
@@ -50,11 +49,8 @@ class BerthOnDemand : public WorkloadsTest {
     return list.is_object() ? list["items"].size() : 0;
   }
   void start_karpenter(const std::string& gpus) {
-    if (KarpenterController::folder().empty()) {
-      const char* required = std::getenv("BERTH_E2E_KINDS");
-      if (required != nullptr && std::string(required) == "required") FAIL() << "Karpenter is not built";
-      GTEST_SKIP() << "Karpenter is not built: scripts/controllers build karpenter";
-    }
+    need_controllers({"karpenter"});
+    if (IsSkipped() || HasFatalFailure()) return;
     start_without_nodes(64);
     karpenter_ = std::make_unique<KarpenterController>(*cluster_);
     ASSERT_OK(karpenter_->start(gpus));

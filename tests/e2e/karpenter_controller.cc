@@ -1,21 +1,19 @@
 #include "e2e/karpenter_controller.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
+
+#include "e2e/files.h"
+#include "e2e/project_controller.h"
 
 namespace berth::e2e {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kKarpenterModule = BERTH_SOURCE_DIR "/tools/controllers/karpenter/go.mod";
 constexpr const char* kPools = "/apis/karpenter.sh/v1/nodepools";
 constexpr const char* kClasses = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses";
 
@@ -38,33 +36,7 @@ constexpr const char* kPool =
       "nodeClassRef": {{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}},
       "requirements": [{{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}}]}}}}}}}})";
 
-Status put_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
-  return {};
-}
-
 }  // namespace
-
-std::string KarpenterController::folder() {
-  std::ifstream file(kKarpenterModule);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string module = text.str();
-  const std::string name = "sigs.k8s.io/karpenter v";
-  const auto at = module.find(name);
-  if (at == std::string::npos) return "";
-  const auto from = at + name.size();
-  const std::string version = module.substr(from, module.find_first_of(" \n", from) - from);
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string out = cache != nullptr ? cache : fmt::format("{}/.cache", home != nullptr ? home : "");
-  out += "/berth/controllers/karpenter-" + version;
-  const bool built = ::access((out + "/karpenter").c_str(), X_OK) == 0 && fs::exists(out + "/manifests.yaml");
-  return built ? out : "";
-}
 
 Status KarpenterController::make_pool(const std::string& gpus) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -83,12 +55,13 @@ Status KarpenterController::make_pool(const std::string& gpus) {
 Status KarpenterController::start(const std::string& gpus) {
   std::error_code ignored;
   fs::create_directories(place(""), ignored);
-  BERTH_TRY(cluster_.apply(folder() + "/manifests.yaml"));
-  BERTH_TRY(put_text(place("machines.json"), kMachines));
+  const std::string built = ProjectController::folder("karpenter");
+  BERTH_TRY(cluster_.apply(built + "/manifests.yaml"));
+  BERTH_TRY(write_text(place("machines.json"), kMachines));
   BERTH_TRY(make_pool(gpus));
   BERTH_ASSIGN(const int metrics, free_port());
   BERTH_ASSIGN(const int health, free_port());
-  BERTH_ASSIGN(process_, Process::start({.argv = {folder() + "/karpenter"},
+  BERTH_ASSIGN(process_, Process::start({.argv = {built + "/karpenter"},
                                          .log = cluster_.log("karpenter"),
                                          .env = {{"KUBECONFIG", cluster_.kubeconfig()},
                                                  {"DISABLE_LEADER_ELECTION", "true"},

@@ -15,9 +15,6 @@ namespace berth::e2e {
 
 class KarpenterController {
  public:
-  // The folder of the built program; empty: it is not built.
-  static std::string folder();
-
   explicit KarpenterController(TestCluster& cluster) : cluster_(cluster) {}
   Status start(const std::string& gpus);
 

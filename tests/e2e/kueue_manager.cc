@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "e2e/certificates.h"
+#include "e2e/files.h"
 
 namespace berth::e2e {
 namespace {
@@ -23,22 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* kNamespace = "kueue-system";
 constexpr const char* kLease = "c1f6bfd2.kueue.x-k8s.io";
 constexpr const char* kWebhooks = "/apis/admissionregistration.k8s.io/v1";
-
-Result<std::string> text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(ErrorCode::kNotFound, "cannot read {}", path);
-  return text.str();
-}
-
-Status write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
-  return {};
-}
 
 // Each reference to the Service of the webhooks gets their port, which is 443 otherwise.
 std::string with_port(const std::string& yaml, int port) {

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "e2e/certificates.h"
+#include "e2e/files.h"
 #include "e2e/kueue_manager.h"
 
 namespace berth::e2e {
@@ -61,25 +61,9 @@ const ControllerRow& row_named(std::string_view name) {
   return *it;
 }
 
-Result<std::string> contents(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(ErrorCode::kNotFound, "cannot read {}", path);
-  return text.str();
-}
-
-Status put(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) return fail(ErrorCode::kUnavailable, "cannot write {}", path);
-  return {};
-}
-
 // The version that the module of tools/controllers/NAME pins; "": there is none.
 std::string pinned_version(std::string_view name) {
-  const auto module = contents(fmt::format("{}/tools/controllers/{}/go.mod", BERTH_SOURCE_DIR, name));
+  const auto module = text_of(fmt::format("{}/tools/controllers/{}/go.mod", BERTH_SOURCE_DIR, name));
   if (!module) return "";
   std::istringstream in(*module);
   std::string tool;
@@ -170,14 +154,14 @@ Status ProjectController::install() {
   const std::string certificates = place("k8s-webhook-server/serving-certs");
   std::error_code ignored;
   fs::create_directories(certificates, ignored);
-  BERTH_ASSIGN(const std::string manifests, contents(folder(row_->name) + "/manifests.yaml"));
+  BERTH_ASSIGN(const std::string manifests, text_of(folder(row_->name) + "/manifests.yaml"));
   const std::string kept = documents_without(manifests, {"Deployment", "Service", "ConfigMap"});
   BERTH_ASSIGN(const Authority authority, Authority::create(name() + "-webhooks"));
   BERTH_ASSIGN(const KeyPair pair, authority.server(name() + "-webhook"));
-  BERTH_TRY(put(certificates + "/tls.crt", pair.cert_pem));
-  BERTH_TRY(put(certificates + "/tls.key", pair.key_pem));
-  BERTH_TRY(put(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
-  BERTH_TRY(put(place("config.yaml"), filled_in(row_->config)));
+  BERTH_TRY(write_text(certificates + "/tls.crt", pair.cert_pem));
+  BERTH_TRY(write_text(certificates + "/tls.key", pair.key_pem));
+  BERTH_TRY(write_text(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
+  BERTH_TRY(write_text(place("config.yaml"), filled_in(row_->config)));
   return cluster_.apply(place("manifests.yaml"));
 }
 
