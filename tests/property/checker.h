@@ -40,6 +40,7 @@ class Checker {
   // front is taken from the engine's own verdicts.
   std::string check_lines(const engine::Engine& engine);
   // Work within its own queue's quota went before work that borrows. Asked after on_decisions().
+  bool behind_what_leans(const std::string& queue) const;
   std::string check_own_first(const engine::Engine& engine, Coverage& coverage);
   // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
   std::string compare(const engine::Engine& engine) const;

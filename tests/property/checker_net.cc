@@ -137,6 +137,27 @@ Checker::Slots Checker::surplus_of(const WorkloadRecord& w, const Slots& began) 
   return out;
 }
 
+// Whether something started in this round in the strict queue that may have its place by what started beside it. It stands in front,
+// and goes with that.
+bool Checker::behind_what_leans(const std::string& queue) const {
+  const auto it = ledger_.queues.find(queue);
+  if (it == ledger_.queues.end() || it->second.order != QueueOrder::kStrict) return false;
+  return std::any_of(ledger_.workloads.begin(), ledger_.workloads.end(), [&](const auto& entry) {
+    const WorkloadRecord& w = entry.second;
+    if (w.spec.queue != queue) return false;
+    const auto sets = pod_sets_of(w.spec.root);
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      const auto& terms = sets[s]->pod.terms;
+      const bool leans = std::any_of(terms.begin(), terms.end(),
+                                     [](const CountedTerm& term) { return term.kind != TermKind::kApart; });
+      if (leans && std::any_of(w.sets[s].begin(), w.sets[s].end(),
+                               [&](const SlotRecord& slot) { return came_now(slot); }))
+        return true;
+    }
+    return false;
+  });
+}
+
 // No work of one pod waits that would start within its own queue's quota if something had not started in this round on borrowed
 // quota.
 std::string Checker::check_own_first(const engine::Engine& engine, Coverage& coverage) {
@@ -161,7 +182,7 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
       other_cause = other_cause || contains(verdict->reason, code);
     if (other_cause) continue;
     const auto own = flavors_within_own(w);
-    if (own.empty()) continue;
+    if (own.empty() || behind_what_leans(w.spec.queue)) continue;
     for (const auto& [borrower, began] : began_) {
       const auto borrows = [&, &name = borrower, &queue = w.spec.queue](const Own& one) {
         return borrows_beside(name, queue, one);

@@ -410,12 +410,18 @@ bool Checker::come_near(const WorkloadRecord& holder) {
     }
   }
   std::vector<Coming> left = all;
-  const bool come = come_in_turn(left, [&](const Coming& one) {
+  const auto may_be_first = [](const Coming& one) {
+    return std::any_of(one.pod->terms.begin(), one.pod->terms.end(),
+                       [](const CountedTerm& term) { return term.kind == TermKind::kNear; });
+  };
+  const auto come_one = [&](const Coming& one) {
     if (ledger_.term_trouble(*one.pod, one.is.taken.node, When::kAfter, one.at, {}) == Ledger::kNotNear)
       return false;
     *one.at = one.is;
     return true;
-  });
+  };
+  const bool come =
+      come_in_some_turn(left, may_be_first, come_one, [](const Coming& one) { *one.at = SlotRecord{}; });
   for (const Coming& one : all) *one.at = one.is;
   return come;
 }

@@ -221,13 +221,19 @@ std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
     for (const auto& [node, id] : places) counted.add(node, id, planes_of(SlotState::kHeld), sign);
   };
   for (const Holder& holder : left) charge(holder.places, -1);
-  (void)come_in_turn(left, [&](const Holder& holder) {
+  const auto is_first = [&](const Holder& holder) {
+    return std::any_of(holder.places.begin(), holder.places.end(), [&](const Counted::Place& place) {
+      return counted.is_first(place.second, planes_of(SlotState::kHeld));
+    });
+  };
+  const auto come = [&](const Holder& holder) {
     charge(holder.places, +1);
     const bool comes = counted.never_come(holder.places, planes_of(SlotState::kHeld)).empty() &&
                        (!spreads || counted.fit_in_turn(holder.places, Mode::kPlan));
     if (!comes) charge(holder.places, -1);
     return comes;
-  });
+  };
+  (void)come_in_some_turn(left, is_first, come, [&](const Holder& holder) { charge(holder.places, -1); });
   std::set<WorkloadId> out;
   for (const Holder& holder : left) {
     charge(holder.places, +1);
@@ -296,26 +302,38 @@ bool Decider::end_broken_holds() {
 }
 
 // Charges the held slots of a workload to the plane of now, as a trial. False: there is no room yet for one of them. A slot that must
-// be near to another one of the same hold comes behind it, wherever it stands in the workload.
+// be near to another one of the same hold comes behind it, wherever it stands in the workload. The first of its kind comes before those.
 bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> behind;
-  const auto charge_one = [&](std::uint32_t set, std::uint32_t index) {
-    const Slot& slot = w.sets[set].slots[index];
+  std::vector<PlacedSlot> behind;
+  const auto charge_one = [&](const PlacedSlot& slot) {
     if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;
     state_.accounts.try_charge(charged(w, slot), kNowBit | kPodBit, +1);
-    placed.push_back({set, index, slot.node, slot.charge, slot.grant});
+    placed.push_back(slot);
     return true;
   };
   for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
     for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
       const Slot& slot = w.sets[s].slots[i];
-      if (slot.state != SlotState::kHeld || charge_one(s, i)) continue;
-      if (!state_.shape_of(slot.charge).counted.valid()) return false;
-      behind.emplace_back(s, i);
+      if (slot.state != SlotState::kHeld) continue;
+      const PlacedSlot one{s, i, slot.node, slot.charge, slot.grant};
+      const bool has_terms = state_.shape_of(slot.charge).counted.valid();
+      if (!(has_terms ? state_.accounts.has_room_beside_terms(charged(w, slot), kNow) : charge_one(one)))
+        return false;
+      if (has_terms) behind.push_back(one);
     }
   }
-  return come_in_turn(behind, [&](const auto& slot) { return charge_one(slot.first, slot.second); }) &&
-         state_.accounts.fit_in_turn(placed, Mode::kStart);
+  const auto is_first = [&](const PlacedSlot& slot) {
+    return state_.accounts.counted().is_first(state_.shape_of(slot.charge).counted, kNowBit);
+  };
+  const auto undo = [&](const PlacedSlot& slot) {
+    state_.accounts.try_charge(charged(w, slot), kNowBit | kPodBit, -1);
+    placed.pop_back();
+  };
+  const bool all = come_in_some_turn(behind, is_first, charge_one, undo);
+  std::sort(placed.begin(), placed.end(), [](const PlacedSlot& a, const PlacedSlot& b) {
+    return std::pair(a.set, a.slot) < std::pair(b.set, b.slot);
+  });
+  return all && state_.accounts.fit_in_turn(placed, Mode::kStart);
 }
 
 void Decider::start_holders() {
@@ -485,6 +503,8 @@ void Decider::attempt(ClassId class_id) {
     attempt.run();
     took_back += attempt.took_back();
     if (attempt.took_back() == 0 || state_.pending.at(class_id).members.begin()->workload != id) break;
+    // Work that went with them may stand in front of it in its strict queue, and has its turn first.
+    if (state_.pending.follows_awake(class_id)) break;
   }
   if (took_back > 0) state_.done.note(id, Done::kYielded);
 }

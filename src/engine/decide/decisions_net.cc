@@ -158,7 +158,14 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
     }
     if (const auto leaning = first_leaning(gone)) take_away(*leaning);
   } while (seen < gone.size());
-  const bool stands = std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(placed);
+  // Work that goes with them may stand in front of it in its strict queue.
+  const QueueId own = state_.workloads[id.index()].queue;
+  const bool is_behind =
+      state_.queues[own.index()].spec.order == QueueOrder::kStrict &&
+      std::any_of(gone.begin() + static_cast<std::ptrdiff_t>(all.size()), gone.end(),
+                  [&](const WorkloadId other) { return state_.workloads[other.index()].queue == own; });
+  const bool stands =
+      !is_behind && std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(placed);
   while (gone.size() > all.size()) {
     charge_start(gone.back(), +1);
     gone.pop_back();

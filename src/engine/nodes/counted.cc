@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/digest.h"
 #include "base/in_turn.h"
@@ -247,9 +248,10 @@ const CountedTally* Counted::tally(const CountedPair& term, NodeId node) const {
 
 // Its own term, or with `self` unset that of another slot, which is one of kApart. Said last: a term that keeps nothing away that stands
 // there.
-std::optional<CountedRule> Counted::hinders(const CountedSet& set, NodeId node, PlaneMask planes,
+std::optional<CountedRule> Counted::hinders(CountedId id, NodeId node, PlaneMask planes,
                                             std::int64_t standing) const {
-  const bool first = is_first(set, planes, standing);
+  const CountedSet& set = sets_[id.index()];
+  const bool first = is_first(id, planes, standing);
   std::optional<CountedRule> last;
   const auto own_rule = [](CountedRule rule) {
     rule.self = true;
@@ -286,7 +288,7 @@ std::optional<CountedRule> Counted::hinders(const CountedSet& set, NodeId node, 
 }
 
 std::optional<Counted::Hindrance> Counted::hindrance(NodeId node, CountedId id, PlaneMask planes) const {
-  const auto found = hinders(sets_[id.index()], node, planes, 0);
+  const auto found = hinders(id, node, planes, 0);
   if (!found) return std::nullopt;
   const CountedPair& term = terms_[found->term];
   if (found->kind == TermKind::kSpread) {
@@ -304,7 +306,7 @@ bool Counted::is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t 
 
 std::int64_t Counted::cap_beside_spread(NodeId node, CountedId id, Mode mode) const {
   if (nodes_.is_opaque(node)) return kInt64Max;
-  const auto broken = hinders(sets_[id.index()], node, planes_of(mode), 0);
+  const auto broken = hinders(id, node, planes_of(mode), 0);
   if (broken && broken->kind != TermKind::kSpread) return 0;
   for (const CountedRule& rule : sets_[id.index()].rules) {
     if (rule.self && rule.kind == TermKind::kApart && domain(terms_[rule.term], node) != kNone) return 1;
@@ -312,10 +314,9 @@ std::int64_t Counted::cap_beside_spread(NodeId node, CountedId id, Mode mode) co
   return kInt64Max;
 }
 
-// Terms that it must be near to: each counts it, and nothing else stands in their domains.
-bool Counted::is_first(const CountedSet& set, PlaneMask planes, std::int64_t standing) const {
+bool Counted::is_first(CountedId id, PlaneMask planes, std::int64_t standing) const {
   bool any = false;
-  for (const CountedRule& rule : set.rules) {
+  for (const CountedRule& rule : sets_[id.index()].rules) {
     if (rule.kind != TermKind::kNear) continue;
     any = true;
     const CountedSlots& all = terms_[rule.term].counted;
@@ -334,18 +335,21 @@ std::vector<Counted::Place> Counted::never_come(std::vector<Place> places, Plane
       std::none_of(places.begin(), places.end(), [&](const Place& p) { return has_near(p.second); }))
     return {};
   for (const auto& [node, id] : places) add(node, id, planes, -1);
-  (void)come_in_turn(places, [&](const Place& p) {
+  std::set<Place> firsts;
+  const auto is_one = [&](const Place& p) { return is_first(p.second, planes) && firsts.insert(p).second; };
+  const auto come = [&](const Place& p) {
     if (!stands(p.first, p.second, planes, 0)) return false;
     add(p.first, p.second, planes, +1);
     return true;
-  });
+  };
+  (void)come_in_some_turn(places, is_one, come, [&](const Place& p) { add(p.first, p.second, planes, -1); });
   for (const auto& [node, id] : places) add(node, id, planes, +1);
   return places;
 }
 
 bool Counted::limits_itself(CountedId id, Mode mode) const {
   const CountedSet& set = sets_[id.index()];
-  if (is_first(set, planes_of(mode), 0)) return true;
+  if (is_first(id, planes_of(mode))) return true;
   return std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
     if (!rule.self) return false;
     return rule.kind == TermKind::kSpread ||
@@ -355,7 +359,7 @@ bool Counted::limits_itself(CountedId id, Mode mode) const {
 
 std::span<const std::vector<NodeId>> Counted::to_choose_from(CountedId id, Mode mode) const {
   const CountedSet& set = sets_[id.index()];
-  if (!is_first(set, planes_of(mode), 0)) return {};
+  if (!is_first(id, planes_of(mode))) return {};
   const auto rule = std::find_if(set.rules.begin(), set.rules.end(),
                                  [](const CountedRule& of) { return of.kind == TermKind::kNear; });
   return levels_[terms_[rule->term].level].nodes;

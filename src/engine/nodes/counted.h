@@ -74,16 +74,16 @@ class Counted {
 
   // `standing`: how many such slots stand there and are not to count, 0 or 1.
   bool admits(NodeId node, CountedId id, PlaneMask planes, std::int64_t standing = 0) const {
-    return !hinders(sets_[id.index()], node, planes, standing);
+    return !hinders(id, node, planes, standing);
   }
   // The same for a slot that stands there and may stay, whatever it must be near to.
   bool may_stay(NodeId node, CountedId id, PlaneMask planes) const {
-    const auto rule = hinders(sets_[id.index()], node, planes, 1);
+    const auto rule = hinders(id, node, planes, 1);
     return !rule || rule->kind != TermKind::kApart;
   }
   // The same for what it must be near to as well: only its spreads may be broken.
   bool stands(NodeId node, CountedId id, PlaneMask planes, std::int64_t standing = 1) const {
-    const auto rule = hinders(sets_[id.index()], node, planes, standing);
+    const auto rule = hinders(id, node, planes, standing);
     return !rule || rule->kind == TermKind::kSpread;
   }
   // Slots that stand there, charged on the planes of the mode: whether they could have come one after the other, each within its spreads.
@@ -93,6 +93,9 @@ class Counted {
   bool fit_in_turn(std::vector<Place> places, Mode mode);
   // The same for their other terms: those of such slots that cannot come. They may stand near to each other alone.
   std::vector<Place> never_come(std::vector<Place> places, PlaneMask planes);
+  // Whether such a slot may go anywhere, as the first of its kind. Each of its near terms counts it, and nothing else stands in their
+  // domains. `standing`: as for admits().
+  bool is_first(CountedId id, PlaneMask planes, std::int64_t standing = 0) const;
   bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
   bool has_near(CountedId id) const {
     const auto is_near = [](const CountedRule& rule) { return rule.kind == TermKind::kNear; };
@@ -165,9 +168,8 @@ class Counted {
   std::int64_t most_within_skew(const CountedRule& rule, Mode mode, std::span<const std::int64_t> room) const;
   void drop(std::uint32_t set);
   const CountedTally* tally(const CountedPair& term, NodeId node) const;
-  bool is_first(const CountedSet& set, PlaneMask planes, std::int64_t standing) const;
   static bool is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but);
-  std::optional<CountedRule> hinders(const CountedSet& set, NodeId node, PlaneMask planes,
+  std::optional<CountedRule> hinders(CountedId id, NodeId node, PlaneMask planes,
                                      std::int64_t standing) const;
 
   const NodeTable& nodes_;
@@ -196,7 +198,7 @@ std::int64_t Counted::at_most(CountedId id, Mode mode, std::span<const NodeId> n
   const auto room = [&](NodeId node) { return set.spreads && !open(node) ? 0 : fit(node); };
   std::int64_t sum = 0;
   for (const NodeId node : nodes) sum += room(node);
-  const bool first = is_first(set, planes_of(mode), 0);
+  const bool first = is_first(id, planes_of(mode));
   std::vector<std::int64_t> taken;
   for (const CountedRule& rule : set.rules) {
     if (!rule.self || (rule.kind == TermKind::kNear && !first)) continue;

@@ -359,6 +359,12 @@ WorkloadId Pending::blocked_by(ClassId id) const {
   return classes_[bar->id].members.begin()->workload;
 }
 
+bool Pending::follows_awake(ClassId id) const {
+  const Class& c = classes_[id];
+  const Line& l = lines_[c.queue.index()];
+  return l.strict && !c.members.empty() && !l.awake.empty() && *l.awake.begin() < head_of(id);
+}
+
 std::vector<ClassId> Pending::in_line(QueueId queue) const {
   std::vector<ClassId> out;
   if (queue.index() >= lines_.size()) return out;

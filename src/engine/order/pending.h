@@ -158,6 +158,8 @@ class Pending {
   std::size_t size() const { return size_; }
   // The workload that blocks this class in its queue; none if it is not blocked so.
   WorkloadId blocked_by(ClassId id) const;
+  // Whether an awake class of its strict queue stands in front of it.
+  bool follows_awake(ClassId id) const;
   std::size_t size_of(QueueId queue) const;
   // Calls f(class, member) for all that wait in the queue, in their order, until it is false. O((classes + called) log classes).
   void each_in(QueueId queue, const std::function<bool(const Class&, const Member&)>& f) const;

@@ -111,6 +111,27 @@ TEST(Counted, TheFirstOfItsKindMayGoAnywhereAndTheOthersFollow) {
   EXPECT_EQ(world.admitted(kin, Mode::kPlan), "a0 a1 b0 b1 ");
 }
 
+TEST(Counted, TheFirstOfItsKindComesBeforeItsKindWhereverItStandsInTheList) {
+  CountedWorld world;
+  const CountedId follower = world.counted.intern({near("web", kZone)}, {"web"});
+  const CountedId plain = world.counted.intern({}, {"web"});
+  const auto left = [&](const std::vector<std::pair<std::string, CountedId>>& all) {
+    std::vector<Counted::Place> places;
+    for (const auto& [node, id] : all) places.emplace_back(world.node(node), id);
+    for (const auto& [node, id] : places) world.counted.add(node, id, kBothPlanes, +1);
+    const std::size_t out = world.counted.never_come(places, kBothPlanes).size();
+    for (const auto& [node, id] : places) world.counted.add(node, id, kBothPlanes, -1);
+    return out;
+  };
+  EXPECT_EQ(left({{"a0", follower}, {"b0", plain}}), 0u);
+  EXPECT_EQ(left({{"b0", plain}, {"a0", follower}}), 0u) << "the plain one may come last";
+  EXPECT_EQ(left({{"a0", follower}, {"b0", follower}, {"b1", plain}}), 0u) << "the one in zone b follows b1";
+  EXPECT_EQ(left({{"b0", plain}, {"b1", follower}, {"a0", follower}}), 0u);
+  EXPECT_EQ(left({{"a0", follower}, {"b0", follower}}), 1u) << "one of them is the first";
+  world.counted.add(world.node("b0"), plain, kBothPlanes, +1);
+  EXPECT_EQ(left({{"a0", follower}, {"b1", follower}}), 1u) << "there is one of their kind";
+}
+
 TEST(Counted, ATermThatComesLaterCountsWhatStandsThere) {
   CountedWorld world;
   world.counted.add(world.node("a0"), world.counted.intern({}, {"web"}), kBothPlanes, +1);
