@@ -44,6 +44,18 @@ DeviceStateId DeviceStates::intern(std::vector<Free>& devices) {
   return places_[at];
 }
 
+DeviceStates::Wholes& DeviceStates::wholes_of(ResourceId resource) {
+  if (wholes_.size() <= resource.index()) wholes_.resize(resource.index() + 1);
+  return wholes_[resource.index()];
+}
+
+DeviceStateId DeviceStates::find_whole(ResourceId resource, std::size_t taken, std::size_t free) {
+  std::vector<Free> devices(taken, {resource, 0, false});
+  devices.resize(taken + free, {resource, kWholeDevice, false});
+  const std::size_t row = taken + free;
+  return wholes_of(resource)[row * (row + 1) / 2 + free] = intern(devices);
+}
+
 // At most half of the places are taken.
 void DeviceStates::grow() {
   places_.assign(std::max<std::size_t>(64, 2 * places_.size()), DeviceStateId());
@@ -136,6 +148,7 @@ void DeviceStates::clear() {
   states_.clear();
   free_.clear();
   places_.clear();
+  wholes_.clear();
   for (auto& row : fits_) row.clear();
   for (auto& row : outcomes_) row.clear();
   after_.clear();

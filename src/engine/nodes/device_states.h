@@ -7,6 +7,8 @@
 // stays bounded (full()). Answers are pure functions of their arguments: when a table is cleared never shows in a decision.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,8 +38,17 @@ class DeviceStates {
     auto operator<=>(const Free&) const = default;
   };
 
+  static constexpr std::size_t kMostWhole = 16;
+
   // In any order; it is sorted in place. O(devices).
   DeviceStateId intern(std::vector<Free>& devices);
+  // The same of at most kMostWhole devices of one kind, each with all of it free or nothing. O(1) from the second time on.
+  DeviceStateId whole(ResourceId resource, std::size_t taken, std::size_t free) {
+    const std::size_t row = taken + free;
+    auto& known = wholes_.size() > resource.index() ? wholes_[resource.index()] : wholes_of(resource);
+    const DeviceStateId state = known[row * (row + 1) / 2 + free];
+    return state.valid() ? state : find_whole(resource, taken, free);
+  }
   DeviceRequestId request(std::span<const ShapeDevices> devices);
 
   std::span<const Free> devices(DeviceStateId id) const;  // ascending
@@ -84,6 +95,10 @@ class DeviceStates {
   };
 
   void grow();
+  // By the number of devices, and then of free ones.
+  using Wholes = std::array<DeviceStateId, (kMostWhole + 1) * (kMostWhole + 2) / 2>;
+  Wholes& wholes_of(ResourceId resource);
+  DeviceStateId find_whole(ResourceId resource, std::size_t taken, std::size_t free);
   void find_fit(DeviceStateId state, DeviceRequestId request);
   void find_after(DeviceStateId state, DeviceRequestId request);
 
@@ -91,6 +106,7 @@ class DeviceStates {
   std::vector<Free> free_;
   std::vector<DeviceStateId>
       places_;  // of a hash table: each state lies at its hash, or at the next free place behind it
+  std::vector<Wholes> wholes_;  // by resource
   std::vector<std::vector<ShapeDevices>> requests_;
   std::vector<std::vector<std::int32_t>> fits_;  // [request][state], -1: not known yet
   std::vector<std::vector<Outcome>> outcomes_;

@@ -184,34 +184,42 @@ NodeId NodeTable::opaque() {
 
 Status NodeTable::upsert(const Node& node) {
   BERTH_TRY(check(node));
-  // Resources first: interning one may move the accounts.
-  std::vector<std::pair<ResourceId, std::int64_t>> amounts;
-  amounts.reserve(node.allocatable.size() + node.devices.size());
-  for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
-  std::vector<std::pair<ResourceId, std::int64_t>> limits;
-  for (const auto& [driver, most] : node.attachable) limits.emplace_back(volumes_of(driver), most);
-  boost::container::small_vector<ResourceId, 4> pools;
-  for (const DevicePool& pool : node.devices) pools.push_back(resource(pool.resource));
-  Supply supply = supply_of(node, {pools.data(), pools.size()}, amounts);
+  auto id = find(node.name);
+  const auto same_supply = [&](const Record& r) {
+    return r.alive && r.spec.allocatable == node.allocatable && r.spec.devices == node.devices &&
+           r.spec.attachable == node.attachable;
+  };
+  if (!id || !same_supply(records_[id->index()])) {
+    // Resources first: interning one may move the accounts.
+    std::vector<std::pair<ResourceId, std::int64_t>> amounts;
+    amounts.reserve(node.allocatable.size() + node.devices.size());
+    for (const auto& [name, amount] : node.allocatable) amounts.emplace_back(resource(name), amount);
+    std::vector<std::pair<ResourceId, std::int64_t>> limits;
+    for (const auto& [driver, most] : node.attachable) limits.emplace_back(volumes_of(driver), most);
+    boost::container::small_vector<ResourceId, 4> pools;
+    for (const DevicePool& pool : node.devices) pools.push_back(resource(pool.resource));
+    Supply supply = supply_of(node, {pools.data(), pools.size()}, amounts);
 
-  const NodeId id = intern(node.name);
-  Record& record = records_[id.index()];
-  record.devices = with_used(std::move(supply.devices), record.devices);
-  record.counted = std::move(supply.counted);
-  for (std::size_t r = 0; r < stride_; ++r) accounts_[id.index() * stride_ + r].capacity = 0;
-  for (const auto& [r, amount] : amounts) accounts_[id.index() * stride_ + r.index()].capacity += amount;
-  for (const ResourceId r : of_volumes_) accounts_[id.index() * stride_ + r.index()].capacity = kMostAmount;
-  for (const auto& [r, most] : limits) accounts_[id.index() * stride_ + r.index()].capacity = most;
-
+    id = intern(node.name);
+    Record& record = records_[id->index()];
+    record.devices = with_used(std::move(supply.devices), record.devices);
+    record.counted = std::move(supply.counted);
+    for (std::size_t r = 0; r < stride_; ++r) accounts_[id->index() * stride_ + r].capacity = 0;
+    for (const auto& [r, amount] : amounts) accounts_[id->index() * stride_ + r.index()].capacity += amount;
+    for (const ResourceId r : of_volumes_)
+      accounts_[id->index() * stride_ + r.index()].capacity = kMostAmount;
+    for (const auto& [r, most] : limits) accounts_[id->index() * stride_ + r.index()].capacity = most;
+  }
+  Record& record = records_[id->index()];
   if (!record.alive) ++alive_;
   record.alive = true;
   record.spec = node;
-  const std::int64_t rank = node.rank.value_or(static_cast<std::int64_t>(id.value));
-  ties_[id.index()] = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id.value;
-  set_capacity(id);
-  ++static_versions_[id.index()];
-  domains_.place(id, &record.spec.labels);
-  changes_.note(id, true);
+  const std::int64_t rank = node.rank.value_or(static_cast<std::int64_t>(id->value));
+  ties_[id->index()] = static_cast<std::uint64_t>(rank + 0x80000000ll) << 32 | id->value;
+  set_capacity(*id);
+  ++static_versions_[id->index()];
+  domains_.place(*id, &record.spec.labels);
+  changes_.note(*id, true);
   return {};
 }
 
@@ -244,16 +252,30 @@ DeviceStateId NodeTable::device_state(NodeId id, Mode mode) const {
     known.changes = changes_.of(id);
     known.generation = device_states_.generation();
     bool releasing = false;
+    const std::vector<Device>& devices = records_[id.index()].devices;
+    const bool is_small = records_[id.index()].counted.empty() && !devices.empty() &&
+                          devices.size() <= DeviceStates::kMostWhole;
+    const auto releases = [](const Account& a) { return a.used[kNow] > a.used[kAfter]; };
     const auto state = [&](Mode m) {
+      std::size_t free = 0;
+      bool whole = is_small;
+      for (std::size_t i = 0; whole && i < devices.size(); ++i) {
+        const Device& device = devices[i];
+        const std::int64_t milli = device.account.free(m);
+        whole = device.resource == devices[0].resource && (milli <= 0 || milli == kWholeDevice);
+        free += milli > 0 ? 1 : 0;
+        releasing = releasing || releases(device.account);
+      }
+      if (whole) return device_states_.whole(devices[0].resource, devices.size() - free, free);
       scratch_.clear();
-      for (const Device& device : records_[id.index()].devices) {
+      for (const Device& device : devices) {
         scratch_.push_back({device.resource, std::max<std::int64_t>(0, device.account.free(m)), false});
-        releasing = releasing || device.account.used[kNow] > device.account.used[kAfter];
+        releasing = releasing || releases(device.account);
       }
       for (const ResourceId r : records_[id.index()].counted) {
         const Account& all = account(id, r);
         scratch_.push_back({r, std::max<std::int64_t>(0, all.free(m)), true});
-        releasing = releasing || all.used[kNow] > all.used[kAfter];
+        releasing = releasing || releases(all);
       }
       return device_states_.intern(scratch_);
     };

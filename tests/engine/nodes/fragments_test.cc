@@ -59,6 +59,24 @@ Mix mix_of(const std::vector<std::pair<Shape, std::int64_t>>& kinds) {
   return demand.mix();
 }
 
+TEST(DeviceStates, WholeDevicesOfOneKindAreTheSameStateByNumbersAlone) {
+  DeviceStates states;
+  for (int round = 0; round < 2; ++round) {
+    for (const ResourceId resource : {ResourceId(0u), ResourceId(5u)}) {
+      for (std::size_t taken = 0; taken <= DeviceStates::kMostWhole; ++taken) {
+        for (std::size_t free = taken == 0 ? 1 : 0; taken + free <= DeviceStates::kMostWhole; ++free) {
+          std::vector<DeviceStates::Free> devices(free, {resource, kWholeDevice, false});
+          devices.resize(free + taken, {resource, 0, false});
+          const DeviceStateId whole = states.whole(resource, taken, free);
+          EXPECT_EQ(whole, states.intern(devices)) << taken << " of " << taken + free;
+          EXPECT_EQ(whole, states.whole(resource, taken, free));
+        }
+      }
+    }
+    states.clear();
+  }
+}
+
 TEST(DeviceStates, OrderDoesNotMatterAndEveryWayIsListed) {
   DeviceStates states;
   const ResourceId gpu(1u);
