@@ -81,7 +81,7 @@ function Frame() {
           <input ref={search} type="search" aria-label="Search workloads, queues and nodes" placeholder="Search ( / )" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </form>
         <span class={`live ${live ? 'on' : 'off'}`}><i aria-hidden="true" /><span>{status}</span></span>
-        <button class="icon" title={`Theme: ${kThemeWords[theme]}`} aria-label={`Theme: ${kThemeWords[theme]}. Change`} onClick={() => setTheme(kThemes[(kThemes.indexOf(theme) + 1) % kThemes.length] ?? 'auto')}>{theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◑'}</button>
+        <button class="icon" title={`Theme: ${kThemeWords[theme]}`} aria-label={`Theme: ${kThemeWords[theme]}. Change`} onClick={() => setTheme((was) => kThemes[(kThemes.indexOf(was) + 1) % kThemes.length] ?? 'auto')}>{theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◑'}</button>
         <button class="icon" aria-label="Keys" title="Keys ( ? )" onClick={() => help.current?.showModal()}>?</button>
       </header>
       <main id="main" tabIndex={-1} ref={main}>

@@ -107,24 +107,35 @@ function colorsNow(): Colors {
   return colors.values
 }
 
-// Nodes are columns, so that eight devices stand below each other; nodes without devices are one square.
+interface Drawn { width: number; height: number; scale: number; tall: number; shades: Colors; nodes: NodeRow[] }
+const drawn = new WeakMap<HTMLCanvasElement, Drawn>()
+
+// Nodes are columns, so that eight devices stand below each other; nodes without devices are one square. Where the picture is the same but
+// for some nodes, only these are drawn: one domain may have ten thousand.
 function drawDomain(canvas: HTMLCanvasElement, domain: Domain, width: number) {
-  const deepest = Math.max(1, ...domain.nodes.map((node) => node.devices.reduce((sum, pool) => sum + pool.use.length, 0)))
+  const pen = canvas.getContext('2d')
+  if (!pen) return
+  const deepest = domain.nodes.reduce((most, node) => Math.max(most, node.devices.reduce((sum, pool) => sum + pool.use.length, 0)), 1)
   const tall = deepest * (kCell + kGap)
   const perLine = Math.max(1, Math.floor(width / (kCell + 2 * kGap)))
   const lines = Math.ceil(domain.nodes.length / perLine)
   const height = Math.max(1, lines * (tall + 4))
   const scale = devicePixelRatio || 1
-  canvas.width = Math.round(width * scale)
-  canvas.height = Math.round(height * scale)
-  if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`
-  const pen = canvas.getContext('2d')
-  if (!pen) return
-  pen.scale(scale, scale)
   const shades = colorsNow()
+  const was = drawn.get(canvas)
+  const before = was && was.width === width && was.height === height && was.scale === scale && was.tall === tall && was.shades === shades ? was.nodes : undefined
+  if (!before) {
+    canvas.width = Math.round(width * scale)
+    canvas.height = Math.round(height * scale)
+    if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`
+  }
+  pen.setTransform(scale, 0, 0, scale, 0, 0)
+  const placeOf = (at: number): [number, number] => [(at % perLine) * (kCell + 2 * kGap), Math.floor(at / perLine) * (tall + 4)]
   domain.nodes.forEach((node, at) => {
-    const x = (at % perLine) * (kCell + 2 * kGap)
-    let y = Math.floor(at / perLine) * (tall + 4)
+    if (before?.[at] === node) return
+    const [x, top] = placeOf(at)
+    let y = top
+    if (before) pen.clearRect(x, y, kCell + kGap, tall)
     pen.globalAlpha = node.cordoned ? 0.35 : 1
     const marks = node.devices.map((pool) => pool.use).join('')
     if (!marks) { pen.fillStyle = shades.dim; pen.fillRect(x, y, kCell, kCell) }
@@ -135,7 +146,9 @@ function drawDomain(canvas: HTMLCanvasElement, domain: Domain, width: number) {
       y += kCell + kGap
     }
   })
+  for (let at = domain.nodes.length; at < (before?.length ?? 0); ++at) pen.clearRect(...placeOf(at), kCell + kGap, tall)
   pen.globalAlpha = 1
+  drawn.set(canvas, { width, height, scale, tall, shades, nodes: domain.nodes.slice() })
 }
 
 // Widths come from the observer: to ask each canvas after the last one was drawn would lay the page out again and again.
