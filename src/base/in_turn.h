@@ -27,6 +27,7 @@ bool come_in_some_turn(std::vector<T>& left, const IsFirst& is_first, const Come
   constexpr std::size_t kMostFirsts = 16;
   const auto rest = std::stable_partition(left.begin(), left.end(), is_first);
   const auto tries = std::min(static_cast<std::size_t>(rest - left.begin()), kMostFirsts);
+  if (tries == 0) return come_in_turn(left, come);
   const std::vector<T> all = left;
   const auto try_with = [&](std::size_t first, std::vector<T>& came) {
     left = all;
@@ -38,7 +39,6 @@ bool come_in_some_turn(std::vector<T>& left, const IsFirst& is_first, const Come
       return true;
     });
   };
-  if (tries == 0) return come_in_turn(left, come);
   std::size_t best = 0;
   std::size_t fewest = all.size() + 1;
   for (std::size_t first = 0; first < tries; ++first) {

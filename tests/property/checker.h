@@ -40,7 +40,6 @@ class Checker {
   // front is taken from the engine's own verdicts.
   std::string check_lines(const engine::Engine& engine);
   // Work within its own queue's quota went before work that borrows. Asked after on_decisions().
-  bool behind_what_leans(const std::string& queue) const;
   std::string check_own_first(const engine::Engine& engine, Coverage& coverage);
   // Compares what the decisions said with what the engine holds to be true: slots of every workload, and holds.
   std::string compare(const engine::Engine& engine) const;
@@ -96,6 +95,7 @@ class Checker {
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const;
   std::string check_minimal(const WorkloadRecord& holder);
+  bool behind_what_leans(const std::string& queue) const;
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
   bool come_near(const WorkloadRecord& holder);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);

@@ -10,6 +10,15 @@
 #include "property/checker.h"
 
 namespace berth::property {
+namespace {
+
+// It may have its place by other pods: by one that it must be near to, or that lets it be spread.
+bool leans(const PodTemplate& pod) {
+  return std::any_of(pod.terms.begin(), pod.terms.end(),
+                     [](const CountedTerm& term) { return term.kind != TermKind::kApart; });
+}
+
+}  // namespace
 
 // No workload starts and ends, gets a hold and ends, or gets a hold and starts. A hold of before may end, and its holder start elsewhere.
 std::string Checker::check_net(const std::vector<Decision>& decisions) {
@@ -147,11 +156,8 @@ bool Checker::behind_what_leans(const std::string& queue) const {
     if (w.spec.queue != queue) return false;
     const auto sets = pod_sets_of(w.spec.root);
     for (std::size_t s = 0; s < sets.size(); ++s) {
-      const auto& terms = sets[s]->pod.terms;
-      const bool leans = std::any_of(terms.begin(), terms.end(),
-                                     [](const CountedTerm& term) { return term.kind != TermKind::kApart; });
-      if (leans && std::any_of(w.sets[s].begin(), w.sets[s].end(),
-                               [&](const SlotRecord& slot) { return came_now(slot); }))
+      if (leans(sets[s]->pod) && std::any_of(w.sets[s].begin(), w.sets[s].end(),
+                                             [&](const SlotRecord& slot) { return came_now(slot); }))
         return true;
     }
     return false;
@@ -169,8 +175,7 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
                         w.spec.root.topology == TopologyRequest{} && sets[0]->pod.awaited_flavors.empty() &&
                         sets[0]->pod.unsupported.empty();
     // A pod that it must be near to, or that lets it be spread, may have started behind the borrower.
-    const auto leans = [](const CountedTerm& term) { return term.kind != TermKind::kApart; };
-    if (simple && std::any_of(sets[0]->pod.terms.begin(), sets[0]->pod.terms.end(), leans)) continue;
+    if (simple && leans(sets[0]->pod)) continue;
     if (!simple || w.count(SlotState::kWaiting) != 1 || !ledger_.limited(w.spec.queue)) continue;
     if (!w.spec.active || w.withdrawn || !ledger_.queue_trouble(w).empty()) continue;
     const auto verdict = engine.verdict(uid);

@@ -322,6 +322,7 @@ bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& place
       if (has_terms) behind.push_back(one);
     }
   }
+  if (behind.empty()) return true;
   const auto is_first = [&](const PlacedSlot& slot) {
     return state_.accounts.counted().is_first(state_.shape_of(slot.charge).counted, kNowBit);
   };
