@@ -4,6 +4,7 @@
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "e2e/berth_fixture.h"
 
@@ -265,6 +266,83 @@ TEST_F(BerthDialects, QueuesOfThreeSystemsDivideTheNodes) {
   pods(8, "launch", "berth.dev/queue", "product");
   EXPECT_TRUE(eventually([&] { return bound_of("launch") == 8; }));
   EXPECT_GE(bound_of("idea"), 4) << "what it is guaranteed stays";
+  expect_clean();
+}
+
+// Volcano's gangs on its HyperNodes: near each other where they must be, and a tier that appears later is one to start in.
+TEST_F(BerthDialects, AGangOfVolcanoLiesInOneHyperNode) {
+  prepare_observer_ = [](ObserverOfPods& observer) { observer.add_gang_label("group", 4); };
+  start();
+  ASSERT_OK(cluster_->create_nodes(4, {.labels_of = [](std::size_t i) {
+                                     return Labels{{"rack", i < 2 ? "a" : "b"}};
+                                   }}));
+  for (const char* crd :
+       {"scheduling.volcano.sh_podgroups", "scheduling.volcano.sh_queues", "topology.volcano.sh_hypernodes"})
+    apply_crd(crd);
+  const std::string scheduling = "/apis/scheduling.volcano.sh/v1beta1";
+  const std::string hyper_nodes = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
+  const auto hyper_node = [](const char* name, const char* spec) {
+    return json{{"apiVersion", "topology.volcano.sh/v1alpha1"},
+                {"kind", "HyperNode"},
+                {"metadata", {{"name", name}}},
+                {"spec", json::parse(spec)}};
+  };
+  create(hyper_nodes, hyper_node("a", R"({"tier": 1, "tierName": "rack", "members": [
+    {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"rack": "a"}}}}]})"));
+  create(hyper_nodes, hyper_node("b", R"({"tier": 1, "tierName": "rack", "members": [
+    {"type": "Node", "selector": {"exactMatch": {"name": "node-2"}}},
+    {"type": "Node", "selector": {"regexMatch": {"pattern": "^node-[3-9]$"}}}]})"));
+  const auto refused = [&](const char* spec, const char* words) {
+    const Reply reply = cluster_->client().post(hyper_nodes, hyper_node("c", spec).dump());
+    EXPECT_EQ(reply.status, 422) << reply.describe();
+    EXPECT_NE(reply.body.find(words), std::string::npos) << reply.describe();
+  };
+  refused(R"({"tier": 1, "members": [{"type": "Node", "selector": {}}]})", "say one of exactMatch");
+  refused(R"({"tier": 2, "members": [{"type": "HyperNode", "selector": {"labelMatch": {}}}]})",
+          "labelMatch chooses nodes only");
+  create(scheduling + "/queues", json::parse(R"({"apiVersion": "scheduling.volcano.sh/v1beta1",
+    "kind": "Queue", "metadata": {"name": "default"}, "spec": {"weight": 1}})"));
+  const auto group = [&](const char* name, const char* topology) {
+    create(scheduling + "/namespaces/default/podgroups",
+           {{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+            {"kind", "PodGroup"},
+            {"metadata", {{"name", name}}},
+            {"spec", {{"minMember", 4}, {"networkTopology", json::parse(topology)}}}});
+  };
+  group("near", R"({"mode": "hard", "highestTierName": "rack"})");
+  group("row", R"({"mode": "hard", "highestTierName": "row"})");
+  // One pod of another scheduler leaves room for a gang of 12 GPUs in one rack only.
+  ASSERT_OK(cluster_->create_pods(
+      1, {.name = "old", .scheduler = "other", .requests = {{kGpu, "8"}}, .node = "node-0"}));
+  auto* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
+  const auto members = [&](const char* name, const char* gpus) {
+    ASSERT_OK(cluster_->create_pods(4, {.name = name,
+                                        .requests = {{"cpu", "1"}, {kGpu, gpus}},
+                                        .labels = {{"group", name}},
+                                        .annotations = {{"scheduling.k8s.io/group-name", name}}}));
+  };
+  members("near", "3");
+  EXPECT_TRUE(wait_bound(1 + 4)) << observer_->check().str();
+  const auto nodes_of = [&](const std::string& name) {
+    std::set<std::string> out;
+    for (const auto& [key, pod] : observer_->pods()) {
+      if (key.starts_with("default/" + name)) out.insert(pod.node);
+    }
+    return out;
+  };
+  EXPECT_EQ(nodes_of("near"), (std::set<std::string>{"node-2", "node-3"}));
+  EXPECT_TRUE(eventually([&] {
+    const Reply reply = cluster_->client().get(scheduling + "/namespaces/default/podgroups/near");
+    return reply.ok() && json::parse(reply.body).value("/status/phase"_json_pointer, "") == "Running";
+  }));
+  members("row", "2");
+  const std::string message = wait_for_reasons(names_of("row", 4), "Unschedulable");
+  EXPECT_NE(message.find("no HyperNode has the tierName row"), std::string::npos) << message;
+  create(hyper_nodes, hyper_node("row", R"({"tier": 2, "tierName": "row", "members": [
+    {"type": "HyperNode", "selector": {"exactMatch": {"name": "a"}}},
+    {"type": "HyperNode", "selector": {"exactMatch": {"name": "b"}}}]})"));
+  EXPECT_TRUE(wait_bound(1 + 4 + 4)) << observer_->check().str();
   expect_clean();
 }
 

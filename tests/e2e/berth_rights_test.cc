@@ -30,9 +30,8 @@ const std::map<std::string, std::string> kNotAskedFor = {
 // Why nothing here asks for it; "": something does.
 std::string not_asked_for(const LostRight& right, const std::string& name) {
   if (const auto known = kNotAskedFor.find(name); known != kNotAskedFor.end()) return known->second;
-  for (const std::string group :
-       {"autoscaling.x-k8s.io", "jobset.x-k8s.io", "ray.io", "kubeflow.org", "trainer.kubeflow.org",
-        "leaderworkerset.x-k8s.io", "karpenter.sh", "topology.volcano.sh"}) {
+  for (const std::string group : {"autoscaling.x-k8s.io", "jobset.x-k8s.io", "ray.io", "kubeflow.org",
+                                  "trainer.kubeflow.org", "leaderworkerset.x-k8s.io", "karpenter.sh"}) {
     if (right.group == group) return "the kind is not served here";
   }
   if (right.resource == "leases") return right.verb == "list" ? "" : "another rule grants it, too";

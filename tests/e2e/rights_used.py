@@ -25,7 +25,6 @@ LOST = UNSEEN + ", or after a lost answer to its release"
 # A right -> why the tests may pass without a use.
 NOT_HERE = {
     "patch jobs/status.batch": "only before Kubernetes 1.35",
-    "patch podgroups.scheduling.volcano.sh": "tests/scheduler/gangs/gang_statuses_test.cc; no live test has Volcano's PodGroups",
     "create endpointslices.discovery.k8s.io": "asked of the patch that makes the object (server-side apply)",
     **{f"get {name}": UNSEEN for name in ("deployments.apps", "replicasets.apps", "statefulsets.apps")},
     **{f"get {name}": LOST for name in ("jobs.batch", "jobsets.jobset.x-k8s.io")},
