@@ -14,6 +14,7 @@ interface Props<Row> {
   label: string
   columns: Column<Row>[]
   total: number
+  version?: number  // with memo(): another one says that rowAt gives other rows
   rowHeight: number
   rowAt: (index: number) => Row | undefined
   hrefOf?: (row: Row) => string

@@ -1,6 +1,6 @@
 // A long list that the server keeps: pages of it are fetched as they come into view, and again after changes. Pages that left the view are
 // dropped beyond a bound.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { get } from './api'
 
 interface Page<Row> { revision: number; total: number; offset: number; items: Row[] }
@@ -28,7 +28,7 @@ export class PageBook<Row> {
 
 // `base`: path with its query ("workloads?state=pending"); a change of it begins anew.
 export function usePaged<Row>(base: string, revision: number) {
-  const [, redraw] = useState(0)
+  const [version, redraw] = useState(0)
   const book = useRef({ base, rows: new PageBook<Row>(), error: '' })
   const range = useRef({ first: 0, last: kPage })
   const fresh = useRef(new Map<number, number>())  // page -> revision at which it was asked for
@@ -63,12 +63,16 @@ export function usePaged<Row>(base: string, revision: number) {
       )
     }
   }
-  useEffect(ask, [base, revision])
+  // An effect that waits for the page to be painted would ask two frames later.
+  useLayoutEffect(ask, [base, revision])
+  const latest = useRef(ask)
+  latest.current = ask
   return {
+    version,  // another one: the rows may be others
     total: Math.max(0, book.current.rows.total),
     known: book.current.rows.total >= 0,
     error: book.current.error,
-    rowAt: (index: number) => book.current.rows.at(index),
-    onRange: (first: number, last: number) => { range.current = { first, last }; ask() },
+    rowAt: useCallback((index: number) => book.current.rows.at(index), []),
+    onRange: useCallback((first: number, last: number) => { range.current = { first, last }; latest.current() }, []),
   }
 }

@@ -1,5 +1,5 @@
 // What all pages share: the latest summary, whether the stream is up, the address, and questions that are asked again when the state moved.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, follow, get, type Summary } from './api'
 
 type Listener = () => void
@@ -67,7 +67,7 @@ export interface Answer<T> { data: T | null; error: string; path: string }
 export function useAnswer<T>(path: string | null, revision: number): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: '', path: '' })
   const asked = useRef(0)
-  useEffect(() => {
+  useLayoutEffect(() => {  // an effect that waits for the page to be painted would ask two frames later
     if (path === null) return undefined
     const mine = ++asked.current
     const stop = new AbortController()
@@ -81,6 +81,23 @@ export function useAnswer<T>(path: string | null, revision: number): Answer<T> {
     return () => { if (mine !== asked.current) stop.abort() }
   }, [path, revision])
   return answer.path === path ? answer : { data: answer.data, error: '', path: answer.path }
+}
+
+// Calls `ask` now and whenever one of `inputs` is another, never twice at a time: what comes meanwhile makes one more call. It must not fail.
+export function useTurns(ask: () => Promise<void>, inputs: unknown[]) {
+  const latest = useRef(ask)
+  latest.current = ask
+  const turn = useRef({ busy: false, again: false })
+  useLayoutEffect(() => {
+    const mine = turn.current
+    const run = () => {
+      mine.again = mine.busy
+      if (mine.busy) return
+      mine.busy = true
+      void latest.current().finally(() => { mine.busy = false; if (mine.again) run() })
+    }
+    run()
+  }, inputs)
 }
 
 export interface Place { page: string; rest: string; query: URLSearchParams }

@@ -6,7 +6,7 @@ import { NodeMap, useOfDevice, type Domain } from '../domains'
 import { amount, number, percent, plural, resourceName } from '../format'
 import { VirtualTable, type Column } from '../list'
 import { Problem } from '../parts'
-import { setQuery, useRevision, useStore, type Place } from '../store'
+import { setQuery, useRevision, useStore, useTurns, type Place } from '../store'
 
 const kNodesPage = 2500
 
@@ -14,24 +14,23 @@ function useNodeMap(): { map: NodeMap; version: number; error: string; known: bo
   const revision = useRevision(1000)
   const map = useRef(new NodeMap())
   const since = useRef(0)
-  const busy = useRef(false)
   const [shown, setShown] = useState({ version: 0, error: '', known: false })
-  useEffect(() => {
-    if (busy.current) return
-    busy.current = true
-    const read = async () => {
+  useTurns(async () => {
+    try {
       // The first pages come in turn, each drawn as it comes; later only what has changed.
+      let begun = -1
       for (let offset = 0; ;) {
         const page = await get<NodesPage>(`nodes?since=${since.current}&offset=${offset}&limit=${kNodesPage}`)
+        if (offset === 0) begun = page.revision
         map.current.take(page.items, page.gone, page.whole && offset === 0, page.levels)
         offset += page.items.length
-        const done = page.items.length === 0 || offset >= page.total
-        if (done) since.current = page.revision
         if (page.items.length > 0 || page.gone.length > 0 || offset === 0) setShown((was) => ({ version: was.version + 1, error: '', known: true }))
-        if (done) return
+        if (page.items.length === 0 || offset >= page.total) break
       }
+      since.current = begun  // what changed while later pages came is asked for again
+    } catch (error) {
+      setShown((was) => ({ ...was, error: String(error instanceof Error ? error.message : error) }))
     }
-    read().catch((error: unknown) => setShown((was) => ({ ...was, error: String(error instanceof Error ? error.message : error) }))).finally(() => { busy.current = false })
   }, [revision])
   return { map: map.current, ...shown }
 }

@@ -1,5 +1,5 @@
 // Queues as a tree: guarantee, use, borrowed, waiting.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get, type Queue, type QueuesPage } from '../api'
 import { amount, number, percent, queueLabel, resourceName } from '../format'
 import { Problem, Tile, UseBar } from '../parts'
@@ -11,7 +11,7 @@ export function useQueues(): { queues: ReadonlyMap<string, Queue>; error: string
   const revision = useRevision(250)
   const held = useRef({ queues: new Map<string, Queue>(), since: 0, known: false })
   const [shown, setShown] = useState<{ queues: ReadonlyMap<string, Queue>; error: string; known: boolean }>({ queues: new Map(), error: '', known: false })
-  useEffect(() => {
+  useLayoutEffect(() => {
     let ended = false
     get<QueuesPage>(`queues?since=${held.current.since}`).then(
       (page) => {

@@ -1,11 +1,11 @@
 // Decisions as they are made: how many in each minute, and each one in a list.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { get, query, type DecisionRow, type DecisionsPage, type Timeline as Points } from '../api'
 import { Chart } from '../chart'
 import { clock, number } from '../format'
 import { VirtualTable, type Column } from '../list'
 import { Chips, Problem } from '../parts'
-import { link, setQuery, useAnswer, useRevision, type Place } from '../store'
+import { link, setQuery, useAnswer, useRevision, useTurns, type Place } from '../store'
 
 export const kDecisionWords: Record<string, { mark: string; word: string }> = {
   start: { mark: '▶', word: 'started' }, evict: { mark: '■', word: 'evicted' }, hold: { mark: '◐', word: 'room held' }, 'release-hold': { mark: '○', word: 'hold released' },
@@ -21,16 +21,14 @@ function useDecisions(base: Record<string, string>, revision: number) {
   if (held.current.key !== key) held.current = { key, items: [], last: 0, more: false, busy: false }
   const ask = (values: Record<string, number>, take: (page: DecisionsPage) => void) => {
     const mine = held.current
-    if (mine.busy) return
-    mine.busy = true
-    get<DecisionsPage>(`decisions${query({ ...base, limit: 200, ...values })}`).then(
+    return get<DecisionsPage>(`decisions${query({ ...base, limit: 200, ...values })}`).then(
       (page) => { if (held.current === mine) { take(page); setError(''); redraw((n) => n + 1) } },
-      (problem: unknown) => setError(String(problem instanceof Error ? problem.message : problem)),
-    ).finally(() => { mine.busy = false })
+      (problem: unknown) => { if (held.current === mine) setError(String(problem instanceof Error ? problem.message : problem)) },
+    )
   }
-  useEffect(() => {
+  useTurns(() => {
     const mine = held.current
-    ask(mine.last ? { after: mine.last } : {}, (page) => {
+    return ask(mine.last ? { after: mine.last } : {}, (page) => {
       // More than a page came at once: the list begins anew, without a hole.
       const hole = mine.last > 0 && page.more
       mine.items = hole || mine.last === 0 ? page.items : [...page.items, ...mine.items].slice(0, kMostKept)
@@ -44,8 +42,13 @@ function useDecisions(base: Record<string, string>, revision: number) {
     older: () => {
       const mine = held.current
       const oldest = mine.items[mine.items.length - 1]
-      if (!mine.more || !oldest || mine.items.length >= kMostKept) return
-      ask({ before: oldest.seq }, (page) => { mine.items = [...mine.items, ...page.items]; mine.more = page.more })
+      if (mine.busy || !mine.more || !oldest || mine.items.length >= kMostKept) return
+      mine.busy = true
+      void ask({ before: oldest.seq }, (page) => {
+        if (mine.items[mine.items.length - 1] !== oldest) return  // the list began anew meanwhile
+        mine.items = [...mine.items, ...page.items]
+        mine.more = page.more
+      }).finally(() => { mine.busy = false })
     },
   }
 }
@@ -65,11 +68,12 @@ const kColumns: Column<DecisionRow>[] = [
 
 export function Timeline({ place }: { place: Place }) {
   const revision = useRevision(100)
+  const chartRevision = useRevision(1000)
   const kind = place.query.get('kind') ?? ''
   const text = place.query.get('q') ?? ''
   const span = Number(place.query.get('minutes') || 60)
   const decisions = useDecisions({ kind, q: text }, revision)
-  const answer = useAnswer<Points>(`timeline?minutes=${span}`, useRevision(5000))
+  const answer = useAnswer<Points>(`timeline?minutes=${span}`, chartRevision)
   const points = answer.data?.points
   const column = (at: number, scale = 1) => (points ?? []).map((point) => (point[at] ?? 0) / scale)
   const times = useMemo(() => column(0), [points])

@@ -4,10 +4,13 @@ import { query, type WorkloadRow } from '../api'
 import { duration, number, queueLabel } from '../format'
 import { VirtualTable, type Column } from '../list'
 import { Chips, Problem, State, WorkloadLink, reasonWords } from '../parts'
+import { memo } from '../memo'
 import { usePaged } from '../paged'
 import { link, setQuery, useRevision, useStore, type Place } from '../store'
 
 const kSorts = ['age', 'priority', 'devices', 'name'] as const
+const Table = memo(VirtualTable<WorkloadRow>)  // a new summary draws no row anew, the rows that follow it do
+const hrefOf = (row: WorkloadRow) => link('workload', row.uid)
 
 export function Workloads({ place }: { place: Place }) {
   const { summary } = useStore()
@@ -18,7 +21,7 @@ export function Workloads({ place }: { place: Place }) {
   const text = place.query.get('q') ?? ''
   const sort = place.query.get('sort') || 'age'
   const paged = usePaged<WorkloadRow>(`workloads${query({ state, reason: state === 'pending' ? reason : '', queue, q: text, sort })}`, revision)
-  const now = summary?.as_of ?? 0
+  const now = useMemo(() => summary?.as_of ?? 0, [paged.version, summary === null])
   const waits = state === 'pending' || state === 'held'
 
   const columns = useMemo((): Column<WorkloadRow>[] => {
@@ -39,6 +42,7 @@ export function Workloads({ place }: { place: Place }) {
     return out
   }, [state, waits, Math.floor(now / 1000)])
 
+  const sorting = useMemo(() => ({ key: sort, keys: kSorts, onSort: (key: string) => setQuery({ sort: key === 'age' ? '' : key }) }), [sort])
   const reasons = (summary?.reasons ?? []).slice().sort((a, b) => b.count - a.count).slice(0, 8)
   return (
     <section class="fill" aria-labelledby="title">
@@ -54,9 +58,8 @@ export function Workloads({ place }: { place: Place }) {
         : null}
       <Problem text={paged.error} />
       <p class="quiet counts" role="status">{paged.known ? `${number(paged.total)} ${paged.total === 1 ? 'workload' : 'workloads'}` : 'Reading the workloads'}</p>
-      <VirtualTable label={`Workloads: ${state}`} columns={columns} total={paged.total} rowHeight={36} rowAt={paged.rowAt} onRange={paged.onRange}
-        hrefOf={(row) => link('workload', row.uid)} empty={paged.known ? 'None.' : ''}
-        sort={{ key: sort, keys: kSorts, onSort: (key) => setQuery({ sort: key === 'age' ? '' : key }) }} />
+      <Table label={`Workloads: ${state}`} columns={columns} total={paged.total} version={paged.version} rowHeight={36} rowAt={paged.rowAt} onRange={paged.onRange}
+        hrefOf={hrefOf} empty={paged.known ? 'None.' : ''} sort={sorting} />
     </section>
   )
 }
