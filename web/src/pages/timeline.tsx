@@ -1,9 +1,10 @@
 // Decisions as they are made: how many in each minute, and each one in a list.
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
 import { get, query, type DecisionRow, type DecisionsPage, type Timeline as Points } from '../api'
 import { Chart } from '../chart'
 import { clock, number } from '../format'
 import { VirtualTable, type Column } from '../list'
+import { memo } from '../memo'
 import { Chips, Problem } from '../parts'
 import { link, setQuery, useAnswer, useRevision, useTurns, type Place } from '../store'
 
@@ -16,7 +17,7 @@ const kMostKept = 5000
 function useDecisions(base: Record<string, string>, revision: number) {
   const key = JSON.stringify(base)
   const held = useRef({ key, items: [] as DecisionRow[], last: 0, more: false, busy: false })
-  const [, redraw] = useState(0)
+  const [version, redraw] = useState(0)
   const [error, setError] = useState('')
   if (held.current.key !== key) held.current = { key, items: [], last: 0, more: false, busy: false }
   const ask = (values: Record<string, number>, take: (page: DecisionsPage) => void) => {
@@ -26,6 +27,8 @@ function useDecisions(base: Record<string, string>, revision: number) {
       (problem: unknown) => { if (held.current === mine) setError(String(problem instanceof Error ? problem.message : problem)) },
     )
   }
+  const latest = useRef(ask)
+  latest.current = ask
   useTurns(() => {
     const mine = held.current
     return ask(mine.last ? { after: mine.last } : {}, (page) => {
@@ -37,22 +40,26 @@ function useDecisions(base: Record<string, string>, revision: number) {
     })
   }, [key, revision])
   return {
+    version,  // another one: the items may be others
     items: held.current.items,
     error,
-    older: () => {
+    rowAt: useCallback((at: number) => held.current.items[at], []),
+    onRange: useCallback((_first: number, last: number) => {
       const mine = held.current
       const oldest = mine.items[mine.items.length - 1]
-      if (mine.busy || !mine.more || !oldest || mine.items.length >= kMostKept) return
+      if (last < mine.items.length - 20 || mine.busy || !mine.more || !oldest || mine.items.length >= kMostKept) return
       mine.busy = true
-      void ask({ before: oldest.seq }, (page) => {
+      void latest.current({ before: oldest.seq }, (page) => {
         if (mine.items[mine.items.length - 1] !== oldest) return  // the list began anew meanwhile
         mine.items = [...mine.items, ...page.items]
         mine.more = page.more
       }).finally(() => { mine.busy = false })
-    },
+    }, []),
   }
 }
 
+const Table = memo(VirtualTable<DecisionRow>)  // new points of the charts draw no row anew
+const hrefOf = (row: DecisionRow) => link('workload', row.uid)
 const kColumns: Column<DecisionRow>[] = [
   { key: 'at', title: 'Time', class: 'num small', cell: (row) => clock(row.at) },
   { key: 'kind', title: 'Decision', class: 'medium', cell: (row) => { const known = kDecisionWords[row.kind]; return <span class={`kind ${row.kind}`}><span aria-hidden="true">{known?.mark}</span> {known?.word ?? row.kind}</span> } },
@@ -100,8 +107,8 @@ export function Timeline({ place }: { place: Place }) {
           options={[{ key: '', title: 'all' }, { key: 'start', title: 'started' }, { key: 'evict', title: 'evicted' }, { key: 'hold', title: 'room held' }, { key: 'release-hold', title: 'hold released' }]} />
         <label>Filter <input type="search" value={text} placeholder="workload or queue" onInput={(event) => setQuery({ q: event.currentTarget.value })} /></label>
       </div>
-      <VirtualTable label="Decisions, newest first" columns={kColumns} total={decisions.items.length} rowHeight={32} rowAt={(at) => decisions.items[at]}
-        hrefOf={(row) => link('workload', row.uid)} empty="No decision yet." onRange={(_first, last) => { if (last >= decisions.items.length - 20) decisions.older() }} />
+      <Table label="Decisions, newest first" columns={kColumns} total={decisions.items.length} version={decisions.version} rowHeight={32} rowAt={decisions.rowAt}
+        hrefOf={hrefOf} empty="No decision yet." onRange={decisions.onRange} />
     </section>
   )
 }
