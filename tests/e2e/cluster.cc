@@ -21,6 +21,9 @@
 namespace berth::e2e {
 namespace {
 
+// With GOGC alone the API server took 22 GiB for 100,000 Jobs on 10,000 nodes.
+constexpr const char* kGoMemory = "14GiB";
+
 namespace fs = std::filesystem;
 
 std::string env(const char* name) {
@@ -369,8 +372,10 @@ Status TestCluster::spawn(const std::string& program, std::vector<std::string> a
   BERTH_ASSIGN(const std::string path, find_program(program, options_.kubernetes));
   args.insert(args.begin(), path);
   ProcessOptions process{.argv = std::move(args), .log = log(program)};
-  if (!options_.go_gc.empty() && program != "kube-scheduler")
+  if (!options_.go_gc.empty() && program != "kube-scheduler") {
     process.env.emplace_back("GOGC", options_.go_gc);
+    process.env.emplace_back("GOMEMLIMIT", kGoMemory);
+  }
   BERTH_ASSIGN(processes_[program], Process::start(std::move(process)));
   return {};
 }
