@@ -289,18 +289,18 @@ class Chart(unittest.TestCase):
         self.assertFalse([o for o in render("all-policy") if "aggregationRule" in o])
 
     def test_kinds_follow_their_switches_and_outlive_the_release(self):
-        groups = {"berth": "berth.dev", "kueue": "kueue.x-k8s.io", "schedulerPlugins": "scheduling.x-k8s.io",
-                  "volcano": "scheduling.volcano.sh", "kai": "scheduling.run.ai"}
+        groups = {"berth": {"berth.dev"}, "kueue": {"kueue.x-k8s.io"}, "schedulerPlugins": {"scheduling.x-k8s.io"},
+                  "volcano": {"scheduling.volcano.sh", "topology.volcano.sh"}, "kai": {"scheduling.run.ai"}}
         self.assertEqual(set(groups), set(self.values["crds"]))
         off = {name: False for name in groups}
         total = 0
-        for name, group in groups.items():
+        for name, those in groups.items():
             kinds = [o for o in render({"crds": {**off, name: True}}) if o["kind"] == "CustomResourceDefinition"]
             total += len(kinds)
-            self.assertEqual({k["spec"]["group"] for k in kinds}, {group})
+            self.assertEqual({k["spec"]["group"] for k in kinds}, those)
             for kind in kinds:
                 self.assertEqual(kind["metadata"]["annotations"]["helm.sh/resource-policy"], "keep")
-                path = os.path.join(ROOT, "deploy", "crds", f"{group}_{kind['spec']['names']['plural']}.yaml")
+                path = os.path.join(ROOT, "deploy", "crds", f"{kind['spec']['group']}_{kind['spec']['names']['plural']}.yaml")
                 with open(path, encoding="utf-8") as f:
                     self.assertEqual(kind["spec"], yaml.safe_load(f)["spec"], path)
         self.assertEqual(total, len(glob.glob(os.path.join(ROOT, "deploy", "crds", "*.yaml"))))
