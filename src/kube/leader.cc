@@ -123,7 +123,14 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
     busy = true;
     transport.submit(std::move(request), [self = shared_from_this(), handle](Response&& response) {
       self->busy = false;
-      if (self->closing) return self->release();
+      if (self->closing) {
+        // A renewal that was under way has changed the object.
+        if (auto now = response.ok() ? parse_lease(response.body) : std::nullopt; now) {
+          self->held = self->held && now->holder == self->options.identity;
+          self->record = std::move(*now);
+        }
+        return self->release();
+      }
       handle(std::move(response));
     });
   }

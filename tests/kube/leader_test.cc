@@ -72,6 +72,19 @@ TEST(Leader, OnlyOneLeadsAndReleaseHandsOver) {
   EXPECT_EQ((*api.get(kLease))["spec"]["leaseTransitions"], 1);
 }
 
+// The renewal makes the version stale that the release would have written.
+TEST(Leader, TheLeaseIsGivenBackWhileARenewalIsUnderWay) {
+  FakeApiServer api;
+  auto a = std::make_unique<Candidate>(api, "a", 10'000, 8000);
+  ASSERT_TRUE(wait_for([&] { return a->elector->is_leader(); }));
+  const auto renewals = api.count("PUT", "/leases/berth");
+  api.add_fault(
+      {.kind = FaultKind::kDelayAnswer, .method = "PUT", .contains = "/leases/berth", .delay_ms = 300});
+  ASSERT_TRUE(wait_for([&] { return api.count("PUT", "/leases/berth") > renewals; }));
+  a->elector.reset();
+  EXPECT_EQ((*api.get(kLease))["spec"]["holderIdentity"], "");
+}
+
 TEST(Leader, ALeaderThatCannotRenewStopsBeforeAnotherStarts) {
   FakeApiServer api;
   Candidate a(api, "a");
