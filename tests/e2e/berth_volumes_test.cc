@@ -2,14 +2,15 @@
 // provisioner: it makes a volume for the node that is written on a claim, or takes the node off. Or it plays the administrator, and makes
 // local volumes beforehand.
 #include <algorithm>
-#include <atomic>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include "e2e/berth_fixture.h"
+#include "e2e/provisioner.h"
 
 namespace berth::e2e {
 namespace {
@@ -22,7 +23,7 @@ constexpr char kSelected[] = "volume.kubernetes.io/selected-node";
 
 class BerthVolumes : public BerthTest {
  protected:
-  void start_cluster(std::size_t nodes, const std::string& provisioner = "disks.example.com",
+  void start_cluster(std::size_t nodes, const std::string& provisioner = Provisioner::kName,
                      bool binds = true) {
     start({.controller_manager = true,
            .kwok = true,
@@ -37,8 +38,7 @@ class BerthVolumes : public BerthTest {
                                                       {"volumeBindingMode", "WaitForFirstConsumer"}});
   }
   void TearDown() override {
-    stop_ = true;
-    if (provisioner_.joinable()) provisioner_.join();
+    provisioner_.reset();
     BerthTest::TearDown();
   }
   void create(const std::string& path, const json& object) {
@@ -119,63 +119,13 @@ class BerthVolumes : public BerthTest {
   }
 
   // From now on the provisioner works. `refused`: nodes on which it makes no volumes.
-  void start_provisioner(const std::set<std::string>& refused = {}) {
-    provisioner_ = std::thread([this, refused] {
-      ApiClient client = cluster_->client();
-      std::set<std::string> made;
-      while (!stop_) {
-        const json all = json::parse(client.get(kClaims).body, nullptr, false);
-        if (all.is_object() && all.contains("items")) {
-          for (const json& claim : all["items"]) provision(client, claim, refused, made);
-        }
-        std::this_thread::sleep_for(milliseconds(50));
-      }
-    });
+  void start_provisioner(std::set<std::string> refused = {}) {
+    provisioner_ = std::make_unique<Provisioner>(*cluster_, std::move(refused));
   }
-  int refusals() const { return refusals_; }
+  int refusals() const { return provisioner_->refusals(); }
 
  private:
-  void provision(ApiClient& client, const json& claim, const std::set<std::string>& refused,
-                 std::set<std::string>& made) {
-    const json& meta = claim["metadata"];
-    const std::string node = meta.value("annotations", json::object()).value(kSelected, "");
-    const std::string uid = meta["uid"];
-    if (node.empty() || claim["spec"].contains("volumeName") || made.contains(uid)) return;
-    if (refused.contains(node)) {
-      const json patch = {
-          {"metadata",
-           {{"resourceVersion", meta["resourceVersion"]}, {"annotations", {{kSelected, nullptr}}}}}};
-      if (client.patch(fmt::format("{}/{}", kClaims, meta["name"].get<std::string>()), patch.dump()).ok())
-        ++refusals_;
-      return;
-    }
-    const json term = {{"matchExpressions", json::array({{{"key", "kubernetes.io/hostname"},
-                                                          {"operator", "In"},
-                                                          {"values", json::array({node})}}})}};
-    const json volume = {{"apiVersion", "v1"},
-                         {"kind", "PersistentVolume"},
-                         {"metadata",
-                          {{"name", "pvc-" + uid},
-                           {"annotations", {{"pv.kubernetes.io/provisioned-by", "disks.example.com"}}}}},
-                         {"spec",
-                          {{"capacity", {{"storage", "1Gi"}}},
-                           {"accessModes", json::array({"ReadWriteOnce"})},
-                           {"storageClassName", "late"},
-                           {"persistentVolumeReclaimPolicy", "Retain"},
-                           {"csi", {{"driver", "disks.example.com"}, {"volumeHandle", uid}}},
-                           {"claimRef",
-                            {{"apiVersion", "v1"},
-                             {"kind", "PersistentVolumeClaim"},
-                             {"namespace", "default"},
-                             {"name", meta["name"]},
-                             {"uid", uid}}},
-                           {"nodeAffinity", {{"required", {{"nodeSelectorTerms", json::array({term})}}}}}}}};
-    if (client.post(kVolumes, volume.dump()).ok()) made.insert(uid);
-  }
-
-  std::thread provisioner_;
-  std::atomic<bool> stop_{false};
-  std::atomic<int> refusals_{0};
+  std::unique_ptr<Provisioner> provisioner_;
 };
 
 TEST_F(BerthVolumes, AGangIsBoundWhenAllItsVolumesAreMade) {
@@ -237,6 +187,34 @@ TEST_F(BerthVolumes, AGangThatIsDeletedInTheMiddleLeavesItsRoom) {
   EXPECT_TRUE(wait_bound(1)) << reasons_of_waiting();
   EXPECT_EQ(node_of("other-0"), "node-0");
   EXPECT_EQ(node_of("train-1"), "");
+  expect_clean();
+}
+
+// Their controller writes on the claims, too.
+TEST_F(BerthVolumes, APodOfAStatefulSetStaysWhereItsVolumeIsMade) {
+  start_cluster(6);
+  ASSERT_NE(start_berth(), nullptr);
+  start_provisioner();
+  json set = {{"apiVersion", "apps/v1"}, {"kind", "StatefulSet"}, {"metadata", {{"name", "db"}}}};
+  json& spec = set["spec"];
+  spec = {{"replicas", 12},
+          {"serviceName", "db"},
+          {"podManagementPolicy", "Parallel"},
+          {"selector", {{"matchLabels", {{"app", "db"}}}}}};
+  spec["template"]["metadata"]["labels"] = {{"app", "db"}};
+  spec["template"]["spec"] = {
+      {"schedulerName", "berth"},
+      {"containers",
+       json::array({{{"name", "main"}, {"image", "image"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}})}};
+  spec["volumeClaimTemplates"] = json::array({{{"metadata", {{"name", "data"}}},
+                                               {"spec",
+                                                {{"storageClassName", "late"},
+                                                 {"accessModes", json::array({"ReadWriteOnce"})},
+                                                 {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}}});
+  create("/apis/apps/v1/namespaces/default/statefulsets", set);
+  ASSERT_TRUE(wait_bound(12)) << reasons_of_waiting();
+  EXPECT_TRUE(lines_with(berths_.front().log, {"go back"}).empty())
+      << lines_with(berths_.front().log, {"go back"});
   expect_clean();
 }
 

@@ -87,7 +87,6 @@ class ApiOutbox : public Outbox {
       if (step == Step::kEvent) return;
       // A status that was taken needs no thought.
       if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
-      if (step != Step::kOwner && step != Step::kWorkload) result.body.clear();
       inbox_.push(Answer{step, std::move(uid), std::move(result)});
     });
   }

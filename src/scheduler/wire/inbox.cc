@@ -37,6 +37,7 @@ void Inbox::push(dialect::Kind kind, const kube::Change& change) {
 }
 
 void Inbox::push(Answer answer) {
+  if (!reads_body(answer.step)) answer.result.body = {};
   std::unique_lock lock(mutex_);
   Batch::Item item;
   item.what = Batch::Item::What::kAnswer;

@@ -49,6 +49,31 @@ enum class Step : std::uint8_t {
   kNodePools
 };
 
+// Whether the body of an answer is read: of the object that was read or written, its version at least. Most bytes are answers to binds.
+constexpr bool reads_body(Step step) {
+  switch (step) {
+    case Step::kRead:
+    case Step::kLook:
+    case Step::kMissing:
+    case Step::kNodePools:
+    case Step::kOwner:
+    case Step::kWorkload:
+    case Step::kQueue:
+    case Step::kClaim:
+      return true;
+    case Step::kBind:
+    case Step::kMark:
+    case Step::kDelete:
+    case Step::kStatus:
+    case Step::kEvent:
+    case Step::kProvision:
+    case Step::kAudit:
+    case Step::kGang:
+      return false;
+  }
+  return true;
+}
+
 struct Answer {
   Step step = Step::kBind;
   std::string uid;  // of the pod, owner or workload; of a queue its kind and name

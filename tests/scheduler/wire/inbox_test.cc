@@ -4,6 +4,8 @@
 #include <malloc.h>
 
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace berth::scheduler {
 namespace {
@@ -38,6 +40,22 @@ TEST(Inbox, KeepsOrderAndTexts) {
   EXPECT_EQ(inbox.depth(), 0u);
   inbox.take(batch, 0);
   EXPECT_TRUE(batch.empty());
+}
+
+// A claim whose version was lost looked as if its provisioner had taken the node off again.
+TEST(Inbox, AnAnswerKeepsTheBodyThatIsRead) {
+  Inbox inbox;
+  for (const Step step :
+       {Step::kClaim, Step::kQueue, Step::kOwner, Step::kWorkload, Step::kRead, Step::kBind, Step::kStatus}) {
+    Answer answer{step, "a", {}};
+    answer.result.body = "{}";
+    inbox.push(std::move(answer));
+  }
+  Batch batch;
+  inbox.take(batch, 0);
+  std::vector<bool> has;
+  for (const auto& item : batch.items()) has.push_back(!batch.answer(item).result.body.empty());
+  EXPECT_EQ(has, (std::vector<bool>{true, true, true, true, true, false, false}));
 }
 
 TEST(Inbox, ObjectsHaveReadableBytesBehindThem) {
