@@ -25,6 +25,12 @@ class BerthDialects : public BerthTest {
         eventually([&] { return (reply = cluster_->client().post(path, body.dump())).ok(); }, seconds(30)))
         << path << ": " << reply.describe();
   }
+  // The API server takes no such object, and says `words`.
+  void expect_refused(const std::string& path, const json& body, const char* words) {
+    const Reply reply = cluster_->client().post(path, body.dump());
+    EXPECT_EQ(reply.status, 422) << reply.describe();
+    EXPECT_NE(reply.body.find(words), std::string::npos) << reply.describe();
+  }
 };
 
 TEST_F(BerthDialects, JobsOfTheControllerManagerStartWholeAndRunToTheirEnd) {
@@ -223,9 +229,7 @@ TEST_F(BerthDialects, QueuesOfThreeSystemsDivideTheNodes) {
   create(queues, queue("product", R"({"guaranteed": {"nvidia.com/gpu": 8}})"));
   // The API server refuses what contradicts itself, with words that say what to mend.
   const auto refused = [&](const char* name, const char* spec, const char* words) {
-    const Reply reply = cluster_->client().post(queues, queue(name, spec).dump());
-    EXPECT_EQ(reply.status, 422) << reply.describe();
-    EXPECT_NE(reply.body.find(words), std::string::npos) << reply.describe();
+    expect_refused(queues, queue(name, spec), words);
   };
   refused("a", R"({"guaranteed": {"nvidia.com/gpu": "10"}, "limit": {"nvidia.com/gpu": 9}})",
           "guaranteed must not be more than limit");
@@ -293,9 +297,7 @@ TEST_F(BerthDialects, AGangOfVolcanoLiesInOneHyperNode) {
     {"type": "Node", "selector": {"exactMatch": {"name": "node-2"}}},
     {"type": "Node", "selector": {"regexMatch": {"pattern": "^node-[3-9]$"}}}]})"));
   const auto refused = [&](const char* spec, const char* words) {
-    const Reply reply = cluster_->client().post(hyper_nodes, hyper_node("c", spec).dump());
-    EXPECT_EQ(reply.status, 422) << reply.describe();
-    EXPECT_NE(reply.body.find(words), std::string::npos) << reply.describe();
+    expect_refused(hyper_nodes, hyper_node("c", spec), words);
   };
   refused(R"({"tier": 1, "members": [{"type": "Node", "selector": {}}]})", "say one of exactMatch");
   refused(R"({"tier": 2, "members": [{"type": "HyperNode", "selector": {"labelMatch": {}}}]})",

@@ -30,15 +30,12 @@ Provisioner::~Provisioner() {
 void Provisioner::look(ApiClient& client) {
   const json all = json::parse(client.get("/api/v1/persistentvolumeclaims").body, nullptr, false);
   if (!all.is_object() || !all.contains("items")) return;
-  int waiting = 0;
   for (const json& claim : all["items"]) {
     const std::string node = claim["metadata"].value("annotations", json::object()).value(kSelected, "");
     if (node.empty() || claim["spec"].contains("volumeName") || made_.contains(claim["metadata"]["uid"]))
       continue;
-    ++waiting;
-    if (!paused_) provision(client, claim);
+    provision(client, claim);
   }
-  waiting_ = waiting;
 }
 
 void Provisioner::provision(ApiClient& client, const json& claim) {

@@ -21,9 +21,7 @@ class Provisioner {
   Provisioner(const Provisioner&) = delete;
   Provisioner& operator=(const Provisioner&) = delete;
 
-  void pause(bool paused) { paused_ = paused; }
   int refusals() const { return refusals_; }
-  int waiting() const { return waiting_; }  // claims with a node and without a volume, when it last looked
 
  private:
   void look(ApiClient& client);
@@ -33,9 +31,7 @@ class Provisioner {
   const std::set<std::string> refused_;
   std::set<std::string> made_;
   std::atomic<bool> stop_{false};
-  std::atomic<bool> paused_{false};
   std::atomic<int> refusals_{0};
-  std::atomic<int> waiting_{0};
   std::thread thread_;
 };
 

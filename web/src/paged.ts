@@ -2,6 +2,7 @@
 // dropped beyond a bound.
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { get } from './api'
+import { useLatest } from './store'
 
 interface Page<Row> { revision: number; total: number; offset: number; items: Row[] }
 
@@ -65,8 +66,7 @@ export function usePaged<Row>(base: string, revision: number) {
   }
   // An effect that waits for the page to be painted would ask two frames later.
   useLayoutEffect(ask, [base, revision])
-  const latest = useRef(ask)
-  latest.current = ask
+  const latest = useLatest(ask)
   return {
     version,  // another one: the rows may be others
     total: Math.max(0, book.current.rows.total),

@@ -83,10 +83,16 @@ export function useAnswer<T>(path: string | null, revision: number): Answer<T> {
   return answer.path === path ? answer : { data: answer.data, error: '', path: answer.path }
 }
 
+// Holds the function of the last drawing, for what is called later.
+export function useLatest<F>(f: F): { readonly current: F } {
+  const latest = useRef(f)
+  latest.current = f
+  return latest
+}
+
 // Calls `ask` now and whenever one of `inputs` is another, never twice at a time: what comes meanwhile makes one more call. It must not fail.
 export function useTurns(ask: () => Promise<void>, inputs: unknown[]) {
-  const latest = useRef(ask)
-  latest.current = ask
+  const latest = useLatest(ask)
   const turn = useRef({ busy: false, again: false })
   useLayoutEffect(() => {
     const mine = turn.current

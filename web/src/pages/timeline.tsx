@@ -6,7 +6,7 @@ import { clock, number } from '../format'
 import { VirtualTable, type Column } from '../list'
 import { memo } from '../memo'
 import { Chips, Problem } from '../parts'
-import { link, setQuery, useAnswer, useRevision, useTurns, type Place } from '../store'
+import { link, setQuery, useAnswer, useLatest, useRevision, useTurns, type Place } from '../store'
 
 export const kDecisionWords: Record<string, { mark: string; word: string }> = {
   start: { mark: '▶', word: 'started' }, evict: { mark: '■', word: 'evicted' }, hold: { mark: '◐', word: 'room held' }, 'release-hold': { mark: '○', word: 'hold released' },
@@ -27,8 +27,7 @@ function useDecisions(base: Record<string, string>, revision: number) {
       (problem: unknown) => { if (held.current === mine) setError(String(problem instanceof Error ? problem.message : problem)) },
     )
   }
-  const latest = useRef(ask)
-  latest.current = ask
+  const latest = useLatest(ask)
   useTurns(() => {
     const mine = held.current
     return ask(mine.last ? { after: mine.last } : {}, (page) => {
