@@ -73,6 +73,7 @@ void add_workloads(Snapshot& out, const engine::Engine& engine, const Chronicle&
     auto facts = chronicle.facts(view.uid);
     if (facts == nullptr) continue;
     BoardWorkload row;
+    row.created = facts->created;
     row.state = state_of(view, *facts);
     row.started = view.started;
     row.running = view.slots_running;

@@ -31,6 +31,7 @@ namespace berth::scheduler {
 
 struct BoardWorkload {
   std::shared_ptr<const Facts> facts;
+  TimeMs created = 0;  // that of the facts: an order of all rows by age reads the rows alone
   BoardState state = BoardState::kPending;
   TimeMs started = 0;
   std::int64_t running = 0;

@@ -117,7 +117,7 @@ std::string_view step_name(StoryStep::Kind kind) {
 
 using Order = bool (*)(const BoardWorkload&, const BoardWorkload&);
 bool older(const BoardWorkload& a, const BoardWorkload& b) {
-  return std::tie(a.facts->created, a.facts->uid) < std::tie(b.facts->created, b.facts->uid);
+  return a.created != b.created ? a.created < b.created : a.facts->uid < b.facts->uid;
 }
 Result<Order> order_of(const std::string& sort) {
   if (sort.empty() || sort == "age") return &older;
@@ -211,10 +211,17 @@ std::string Views::text_for(const Reason& reason) const {
 std::string Views::summary() const {
   std::array<std::int64_t, EnumNames<BoardState>::names.size()> counts{};
   std::map<std::string_view, std::int64_t> reasons;
+  const Reason* last = nullptr;  // neighbours mostly share their reason
+  std::int64_t* of_last = nullptr;
   for (const BoardWorkload& row : snapshot_->workloads) {
     if (!sees(*row.facts)) continue;
     ++counts[static_cast<std::size_t>(row.state)];
-    if (row.state == BoardState::kPending) ++reasons[code_of(row.reason)];
+    if (row.state != BoardState::kPending) continue;
+    if (of_last == nullptr || row.reason.get() != last) {
+      last = row.reason.get();
+      of_last = &reasons[code_of(row.reason)];
+    }
+    ++*of_last;
   }
   const auto count = [&](BoardState state) { return counts[static_cast<std::size_t>(state)]; };
   JsonWriter json;
@@ -285,7 +292,7 @@ Result<std::string> Views::workloads(const Query& query) const {
   const std::string queue = word(query, "queue");
   const std::string ns = word(query, "namespace");
   const auto in_queue = [&](const std::string& name) {
-    if (queue.empty() || name == queue) return true;
+    if (name == queue) return true;
     const auto it = snapshot_->queues.find(name);
     return it != snapshot_->queues.end() &&
            ("\n" + it->second.parent_path).find("\n" + queue + "\n") != std::string::npos;
@@ -298,9 +305,12 @@ Result<std::string> Views::workloads(const Query& query) const {
     if (!reason.empty() && code_of(row.reason) != reason) continue;
     if (!ns.empty() && namespace_of(facts.name) != ns) continue;
     if (!text.empty() && facts.name.find(text) == std::string::npos && facts.uid != text) continue;
-    const auto [it, is_new] = queues.try_emplace(facts.queue, false);
-    if (is_new) it->second = in_queue(facts.queue);
-    if (it->second) found.push_back(&row);
+    if (!queue.empty()) {
+      const auto [it, is_new] = queues.try_emplace(facts.queue, false);
+      if (is_new) it->second = in_queue(facts.queue);
+      if (!it->second) continue;
+    }
+    found.push_back(&row);
   }
   const auto total = static_cast<std::int64_t>(found.size());
   const std::int64_t first = std::min(page.offset, total);
