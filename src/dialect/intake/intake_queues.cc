@@ -56,6 +56,18 @@ bool IntakeQueues::on_demand(std::string_view workload) const {
   return queue != nullptr && !books_->objects.queues().on_demand_flavors(*queue).empty();
 }
 
+IntakeQueues::NodeSupplies IntakeQueues::on_demand() const {
+  NodeSupplies out;
+  const QueueBook& queues = books_->objects.queues();
+  for (const auto& [name, queue] : queues.cluster_queues()) {
+    for (const std::string& flavor : queues.on_demand_flavors(queue)) {
+      const ResourceFlavor* known = books_->objects.flavor(flavor);
+      out[name][flavor] = known == nullptr ? Labels() : known->node_labels;
+    }
+  }
+  return out;
+}
+
 IntakeQueues::NodeDemand IntakeQueues::node_demand(std::string_view workload) const {
   NodeDemand out;
   const auto ix = books_->drafts.find(workload);

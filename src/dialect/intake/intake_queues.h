@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ class IntakeQueues {
   // Whether nodes come on demand for pods of this workload (QueueBook::on_demand_flavors()). Not for work that may change its size, or
   // has no pods of its own.
   bool on_demand(std::string_view workload) const;
+  // The flavors whose nodes come on demand, with their node labels, by ClusterQueue; only of queues that have some. O(queues).
+  using NodeSupplies = std::map<std::string, std::map<std::string, Labels>>;
+  NodeSupplies on_demand() const;
   struct NodeDemand {
     struct Set {
       std::int64_t count = 0;

@@ -187,7 +187,8 @@ void OnDemand::answered(const Answer& answer, TimeMs now) {
 }
 
 void OnDemand::tick(TimeMs now) {
-  if (std::exchange(anew_, false)) {
+  if (std::exchange(anew_, false) && intake_.queues().on_demand() != supplies_) {
+    supplies_ = intake_.queues().on_demand();
     for (const auto& info : intake_.workloads()) (void)changed(std::string(info.uid), now);
   }
   while (!timers_.empty() && timers_.begin()->first <= now) {

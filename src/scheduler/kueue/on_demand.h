@@ -46,7 +46,7 @@ class OnDemand {
 
   // The verdict about the workload may have changed. True: it asks, or does so no more, which the engine must learn.
   bool changed(const std::string& workload, TimeMs now);
-  // Queues or flavors may say otherwise now: all work is looked at with the next tick().
+  // Queues or flavors may say otherwise now: with the next tick() all work is looked at, if they do. Statuses of queues come often.
   void supply_changed() { anew_ = true; }
   // Before the decision is carried out. True: this start is of quota alone, and to be let out.
   bool decided(const Decision& decision, TimeMs now);
@@ -90,6 +90,7 @@ class OnDemand {
   std::vector<std::string> news_;
   std::size_t outs_ = 0;  // of the entries
   bool anew_ = false;
+  dialect::IntakeQueues::NodeSupplies supplies_;  // as all work was looked at last
 };
 
 }  // namespace berth::scheduler
