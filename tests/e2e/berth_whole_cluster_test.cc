@@ -344,7 +344,7 @@ TEST_F(BerthWholeCluster, RunsEverythingAndNoBindIsOneThatKubernetesRefuses) {
   using Clock = std::chrono::steady_clock;
   const int nodes = static_cast<int>(work_.nodes());
   // The same work under kube-scheduler. Pods that find no node wait for ever there.
-  start_cluster();
+  ASSERT_NO_FATAL_FAILURE(start_cluster());
   ASSERT_OK(cluster_->start_kube_scheduler());
   auto began = Clock::now();
   ASSERT_OK(work_.make(*cluster_));
@@ -357,7 +357,7 @@ TEST_F(BerthWholeCluster, RunsEverythingAndNoBindIsOneThatKubernetesRefuses) {
   end_cluster();
   say("kube-scheduler has done what it can");
 
-  start_cluster();
+  ASSERT_NO_FATAL_FAILURE(start_cluster());
   tape_ = std::make_unique<BindTape>(cluster_->endpoint());
   ASSERT_OK(tape_->start());
   ASSERT_NE(start_only_scheduler("berth"), nullptr);
@@ -383,8 +383,7 @@ TEST_F(BerthWholeCluster, RunsEverythingAndNoBindIsOneThatKubernetesRefuses) {
   scale("web", of(WholeWork::kDeployments, "web"), stay_["web"] / 2);
   scale("db", of(WholeWork::kStatefulSets, "db"), 2);
   expect_all_run("scaled down");
-  kill_while_volumes_are_made();
-  if (HasFatalFailure()) return;
+  ASSERT_NO_FATAL_FAILURE(kill_while_volumes_are_made());
   expect_clean();
   judge();
 }

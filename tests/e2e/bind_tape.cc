@@ -17,14 +17,11 @@ namespace {
 
 constexpr int kOracleMs = 600'000;
 
-// Filters look at the rest. A status would make the pod one that a kubelet knows already.
-json trimmed(const json& object) {
-  json out = object;
-  out.erase("status");
-  out["metadata"].erase("managedFields");
-  out["metadata"].erase("deletionTimestamp");
-  out["metadata"].erase("deletionGracePeriodSeconds");
-  return out;
+// As it was when it was of use. A status would make a pod one that a kubelet knows already.
+void trim(json& object) {
+  if (object["kind"] == "Pod") object.erase("status");
+  for (const char* field : {"managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"})
+    object["metadata"].erase(field);
 }
 
 }  // namespace
@@ -76,9 +73,9 @@ void BindTape::take(Stream& stream, json object) {
   const std::string uid = object["metadata"]["uid"];
   object["apiVersion"] = stream.version;
   object["kind"] = stream.kind;
-  const bool trims = stream.kind == "Pod";
+  trim(object);
   const std::lock_guard lock(mutex_);
-  stream.seen[uid] = trims ? trimmed(object) : std::move(object);
+  stream.seen[uid] = std::move(object);
 }
 
 void BindTape::give_up(std::string problem) {
