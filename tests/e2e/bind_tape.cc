@@ -125,7 +125,8 @@ Result<TapeVerdict> BindTape::judge(const std::string& decision_log, const std::
         {"/apis/storage.k8s.io/v1/csinodes", "storage.k8s.io/v1", "CSINode"}}) {
     const Reply reply = api.get(path);
     BERTH_TRY(expect_ok(reply, fmt::format("GET {}", path)));
-    for (json& object : json::parse(reply.body)["items"]) {
+    json all = json::parse(reply.body);
+    for (json& object : all["items"]) {
       object["apiVersion"] = version;
       object["kind"] = kind;
       objects.fixed.push_back(std::move(object));

@@ -37,7 +37,10 @@ TapePlayer::TapePlayer(TapeObjects objects, std::string scheduler)
     }
     pods_.emplace(uid, std::move(pod));
   }
-  for (json& node : objects.nodes) nodes_[node["metadata"]["name"]] = std::move(node);
+  for (json& node : objects.nodes) {
+    const std::string name = node["metadata"]["name"];
+    nodes_[name] = std::move(node);
+  }
 }
 
 std::string TapePlayer::name_of(const std::string& pod) const {
