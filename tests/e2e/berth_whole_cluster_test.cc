@@ -17,7 +17,6 @@
 
 #include "e2e/berth_fixture.h"
 #include "e2e/bind_tape.h"
-#include "e2e/files.h"
 #include "e2e/provisioner.h"
 #include "e2e/whole_cluster.h"
 
@@ -213,7 +212,7 @@ class BerthWholeCluster : public BerthTest {
 
 BerthTest::Berth* BerthWholeCluster::start_only_scheduler(const std::string& name) {
   return start_berth({.name = name,
-                      .args = {"--scheduler-name=default-scheduler",
+                      .args = {"--scheduler-name=default-scheduler", "--lease-seconds=600",
                                "--decision-log=" + (cluster_->folder() / "decisions.jsonl").string()}});
 }
 
@@ -337,18 +336,10 @@ void BerthWholeCluster::kill_while_volumes_are_made() {
 }
 
 void BerthWholeCluster::judge() {
-  const std::string script = BERTH_SOURCE_DIR "/scripts/kube-oracle";
   const std::string folder = cluster_->folder().string();
-  auto built = Process::start({.argv = {script, "build"}, .log = folder + "/oracle-build.log"});
-  ASSERT_OK(built);
-  ASSERT_TRUE(built->wait(900'000) && built->exit_status() == 0) << tail(folder + "/oracle-build.log", 10);
-  auto path = Process::start({.argv = {script, "path"}, .log = folder + "/oracle-path"});
-  ASSERT_OK(path);
-  ASSERT_TRUE(path->wait(10'000) && path->exit_status() == 0);
-  const auto oracle = text_of(folder + "/oracle-path");
+  const auto oracle = built_oracle(folder);
   ASSERT_OK(oracle);
-  const auto verdict =
-      tape_->judge(folder + "/decisions.jsonl", folder, oracle->substr(0, oracle->find('\n')));
+  const auto verdict = tape_->judge(folder + "/decisions.jsonl", folder, *oracle);
   ASSERT_OK(verdict);
   EXPECT_TRUE(verdict->clean()) << verdict->str();
   fmt::print("{}\n", verdict->str());

@@ -15,8 +15,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kOracleMs = 600'000;
-
 // As it was when it was of use. A status would make a pod one that a kubelet knows already.
 void trim(json& object) {
   if (object["kind"] == "Pod") object.erase("status");
@@ -132,21 +130,20 @@ Result<TapeVerdict> BindTape::judge(const std::string& decision_log, const std::
       objects.fixed.push_back(std::move(object));
     }
   }
-  const std::string asked = folder + "/oracle-states.jsonl";
-  const std::string answered = folder + "/oracle-answers.jsonl";
-  TapePlayer player(std::move(objects), scheduler);
-  BERTH_ASSIGN(TapeVerdict verdict, player.play(decision_log, asked));
-  BERTH_ASSIGN(
-      auto run,
-      Process::start({.argv = {"/bin/sh", "-c", R"(exec "$1" < "$2" > "$3")", "sh", oracle, asked, answered},
-                      .log = folder + "/oracle.log"}));
-  if (!run.wait(kOracleMs) || run.exit_status() != 0) {
-    return fail(ErrorCode::kInvalid, "{} ended with {}: {}", oracle, run.exit_text(),
-                tail(folder + "/oracle.log", 5));
+  return TapePlayer(std::move(objects), scheduler).judge(decision_log, folder, oracle);
+}
+
+Result<std::string> built_oracle(const std::string& folder) {
+  constexpr int kBuildMs = 900'000;
+  const std::string script = BERTH_SOURCE_DIR "/scripts/kube-oracle";
+  for (const auto& [command, log] : {std::pair{"build", "oracle-build.log"}, {"path", "oracle-path"}}) {
+    BERTH_ASSIGN(auto run, Process::start({.argv = {script, command}, .log = folder + "/" + log}));
+    if (!run.wait(kBuildMs) || run.exit_status() != 0) {
+      return fail(ErrorCode::kUnavailable, "{} {}: {}", script, command, tail(folder + "/" + log, 10));
+    }
   }
-  BERTH_ASSIGN(const std::string answers, text_of(answered));
-  player.read_answers(answers, verdict);
-  return verdict;
+  BERTH_ASSIGN(const std::string path, text_of(folder + "/oracle-path"));
+  return path.substr(0, path.find('\n'));
 }
 
 }  // namespace berth::e2e

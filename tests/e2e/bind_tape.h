@@ -3,7 +3,7 @@
 //   BindTape tape(cluster->endpoint());
 //   ASSERT_OK(tape.start());                       // before Berth
 //   ... the test, with `berth scheduler --decision-log FILE` ...
-//   BERTH_ASSIGN(auto verdict, tape.judge("FILE", folder, "build/..."));
+//   BERTH_ASSIGN(auto verdict, tape.judge("FILE", folder, *built_oracle(folder)));
 //
 // Berth writes its binds in parallel, so neither a watch nor the API server knows their order. The decision log does: each line is a
 // change that Berth learned of, or what it decided then. So a bind is judged against the nodes that Berth knew. It is judged against
@@ -65,7 +65,6 @@ class BindTape {
     std::string from;                            // resource version that the watch goes on from
     std::thread thread;
   };
-  friend class TapePlayer;
 
   Status list(Stream& stream);
   void follow(Stream& stream);
@@ -78,5 +77,8 @@ class BindTape {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::string problem_;  // a watch that lost events
 };
+
+// The path of the oracle, which is built first where it is not: half a minute after the control plane. Logs go to `folder`.
+Result<std::string> built_oracle(const std::string& folder);
 
 }  // namespace berth::e2e

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "e2e/files.h"
+#include "e2e/process.h"
 
 namespace berth::e2e {
 
@@ -15,6 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMostSteps = 200;  // of a state
+constexpr int kOracleMs = 600'000;
 // Labels by which pods name their gang.
 constexpr const char* kGangs[] = {"berth.dev/gang", "scheduling.x-k8s.io/pod-group"};
 
@@ -281,6 +283,23 @@ Result<TapeVerdict> TapePlayer::play(const std::string& decision_log, const std:
   std::string text;
   for (const std::string& one : lines_) text += one + "\n";
   BERTH_TRY(write_text(states, text));
+  return verdict;
+}
+
+Result<TapeVerdict> TapePlayer::judge(const std::string& decision_log, const std::string& folder,
+                                      const std::string& oracle) {
+  const std::string asked = folder + "/oracle-states.jsonl";
+  const std::string answered = folder + "/oracle-answers.jsonl";
+  const std::string log = folder + "/oracle.log";
+  BERTH_ASSIGN(TapeVerdict verdict, play(decision_log, asked));
+  BERTH_ASSIGN(
+      auto run,
+      Process::start({.argv = {"/bin/sh", "-c", R"(exec "$1" < "$2" > "$3")", "sh", oracle, asked, answered},
+                      .log = log}));
+  if (!run.wait(kOracleMs) || run.exit_status() != 0)
+    return fail(ErrorCode::kInvalid, "{} ended with {}: {}", oracle, run.exit_text(), tail(log, 5));
+  BERTH_ASSIGN(const std::string answers, text_of(answered));
+  read_answers(answers, verdict);
   return verdict;
 }
 

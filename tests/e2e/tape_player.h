@@ -26,10 +26,9 @@ class TapePlayer {
  public:
   TapePlayer(TapeObjects objects, std::string scheduler);
 
-  // Writes one state a line to `states`.
-  Result<TapeVerdict> play(const std::string& decision_log, const std::string& states);
-  // Adds the oracle's answers, a line each.
-  void read_answers(const std::string& answers, TapeVerdict& verdict) const;
+  // Goes through the log, asks, and reads the answers. Once.
+  Result<TapeVerdict> judge(const std::string& decision_log, const std::string& folder,
+                            const std::string& oracle);
 
  private:
   struct Place {
@@ -38,6 +37,9 @@ class TapePlayer {
     bool ending = false;
   };
 
+  // The states, one a line.
+  Result<TapeVerdict> play(const std::string& decision_log, const std::string& states);
+  void read_answers(const std::string& answers, TapeVerdict& verdict) const;
   void take_event(const nlohmann::json& event, TapeVerdict& verdict);
   void take_slot(const nlohmann::json& event, TapeVerdict& verdict);
   void take_start(const nlohmann::json& decision, TapeVerdict& verdict);
