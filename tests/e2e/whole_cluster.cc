@@ -238,13 +238,13 @@ void WholeWork::add_daemons() {
   spec["priorityClassName"] = "system-node-critical";
   spec["containers"][0]["ports"] = json::array({{{"containerPort", 9100}, {"hostPort", 9100}}});
   stay_["agent"] = part(nodes_, 1);
-  add(kDaemonSets, agent);
+  before_.push_back({kDaemonSets, agent});
   json plugin = owner("apps/v1", "DaemonSet", "plugin");
   plugin["spec"] = {{"selector", selector_of("plugin")}, {"template", pod_template("plugin", "50m")}};
   plugin["spec"]["template"]["spec"]["nodeSelector"] = {{"pool", "gpu"}};
   plugin["spec"]["template"]["spec"]["tolerations"] = tolerates(kGpuTaint);
   stay_["plugin"] = part(gpu_, 1);
-  add(kDaemonSets, plugin);
+  before_.push_back({kDaemonSets, plugin});
 }
 
 void WholeWork::add_jobs() {
@@ -386,6 +386,15 @@ Status WholeWork::make(TestCluster& cluster) const {
   ApiClient api = cluster.client();
   for (const Object& one : before_)
     BERTH_TRY(expect_ok(api.post(one.path, one.body.dump()), one.body["kind"].get<std::string>()));
+  // Daemons are there before other work, as on nodes that have been up for a while. Later they would displace pods of full nodes.
+  const auto daemons_run = [&] {
+    const json sets = json::parse(api.get(kDaemonSets).body, nullptr, false);
+    int ready = 0;
+    for (const json& set : sets.value("items", json::array())) ready += set["status"].value("numberReady", 0);
+    return ready == stay_.at("agent") + stay_.at("plugin");
+  };
+  for (int i = 0; i < 600 && !daemons_run(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  if (!daemons_run()) return fail(ErrorCode::kUnavailable, "the pods of the DaemonSets do not run");
   BERTH_TRY(for_each_parallel(
       cluster.endpoint(), work_.size(), kAtOnce, [&](ApiClient& client, std::size_t i) -> Status {
         return expect_ok(client.post(work_[i].path, work_[i].body.dump()),

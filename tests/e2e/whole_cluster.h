@@ -35,7 +35,7 @@ class WholeWork {
   Status make_nodes(TestCluster& cluster) const;
   // A further node of the kind "cpu": "NAME-0".
   static Status make_node(TestCluster& cluster, const std::string& name);
-  // Classes, groups and budgets, and then the work itself.
+  // Classes, groups, budgets and DaemonSets. When those run, the other work. A scheduler must run already.
   Status make(TestCluster& cluster) const;
   // A StatefulSet whose pods come at once, each with a claim that waits for its pod.
   static nlohmann::json with_disks(const std::string& kind, int replicas);
