@@ -330,8 +330,8 @@ void BerthWholeCluster::kill_while_volumes_are_made() {
   ASSERT_NE(start_only_scheduler("berth-third"), nullptr);
   expect_all_run("pods run whose volumes were made while Berth was killed twice");
   for (const auto& [key, pod] : observer_->pods()) {
-    if (kind_of(pod) == "late")
-      EXPECT_EQ(zone_of(pod.node), zone_of(nodes["data-" + pod.key.substr(pod.key.find('/') + 1)])) << key;
+    if (kind_of(pod) != "late") continue;
+    EXPECT_EQ(zone_of(pod.node), zone_of(nodes["data-" + pod.key.substr(pod.key.find('/') + 1)])) << key;
   }
 }
 
