@@ -355,9 +355,14 @@ TEST_F(BerthWholeCluster, RunsEverythingAndNoBindIsOneThatKubernetesRefuses) {
   auto began = Clock::now();
   ASSERT_OK(work_.make(*cluster_));
   const auto quiet = seconds(6 + nodes / 25);
-  const auto longest = seconds(60 + nodes);
+  const auto longest = seconds(60 + 2 * nodes);
+  std::size_t pods = 0;  // that controllers make
+  for (const auto& kinds : {work_.stay(), work_.end()}) {
+    for (const auto& [kind, count] : kinds) pods += count;
+  }
+  // No pod is bound any more, and not because pods are yet to be made.
   while (!missing().empty() && Clock::now() - began < longest &&
-         Clock::now() - std::max(began, observer_->now().last_bind) < quiet)
+         (observer_->now().pods < pods || Clock::now() - std::max(began, observer_->now().last_bind) < quiet))
     std::this_thread::sleep_for(milliseconds(200));
   const Score other = score("kube-scheduler", began);
   end_cluster();
