@@ -13,8 +13,8 @@ namespace {
 constexpr char kSelected[] = "volume.kubernetes.io/selected-node";
 }  // namespace
 
-Provisioner::Provisioner(TestCluster& cluster, std::set<std::string> refused)
-    : cluster_(cluster), refused_(std::move(refused)), thread_([this] {
+Provisioner::Provisioner(TestCluster& cluster, std::set<std::string> refused, std::string reach)
+    : cluster_(cluster), refused_(std::move(refused)), reach_(std::move(reach)), thread_([this] {
         ApiClient client = cluster_.client();
         while (!stop_) {
           look(client);
@@ -53,14 +53,17 @@ void Provisioner::provision(ApiClient& client, const json& claim) {
       ++refusals_;
     return;
   }
-  const json term = {{"matchExpressions", json::array({{{"key", "kubernetes.io/hostname"},
-                                                        {"operator", "In"},
-                                                        {"values", json::array({node})}}})}};
+  const json seen = json::parse(client.get("/api/v1/nodes/" + node).body, nullptr, false);
+  if (!seen.is_object() || seen["metadata"].value("name", "") != node) return;  // it has left
+  const json term = {{"matchExpressions",
+                      json::array({{{"key", reach_},
+                                    {"operator", "In"},
+                                    {"values", json::array({seen["metadata"]["labels"].at(reach_)})}}})}};
   json volume = {{"apiVersion", "v1"}, {"kind", "PersistentVolume"}};
   volume["metadata"] = {{"name", "pvc-" + uid},
                         {"annotations", {{"pv.kubernetes.io/provisioned-by", kName}}}};
   volume["spec"] = {{"capacity", {{"storage", "1Gi"}}},
-                    {"accessModes", json::array({"ReadWriteOnce"})},
+                    {"accessModes", claim["spec"]["accessModes"]},
                     {"storageClassName", claim["spec"]["storageClassName"]},
                     {"persistentVolumeReclaimPolicy", "Retain"},
                     {"csi", {{"driver", kName}, {"volumeHandle", uid}}},

@@ -15,8 +15,10 @@ class Provisioner {
  public:
   static constexpr const char* kName = "disks.example.com";  // of its storage classes
 
-  // Works from now on. `refused`: nodes on which it makes no volumes.
-  explicit Provisioner(TestCluster& cluster, std::set<std::string> refused = {});
+  // Works from now on. `refused`: nodes on which it makes no volumes. `reach`: the label of nodes that share a volume; by default each
+  // node has its own.
+  explicit Provisioner(TestCluster& cluster, std::set<std::string> refused = {},
+                       std::string reach = "kubernetes.io/hostname");
   ~Provisioner();
   Provisioner(const Provisioner&) = delete;
   Provisioner& operator=(const Provisioner&) = delete;
@@ -29,6 +31,7 @@ class Provisioner {
 
   TestCluster& cluster_;
   const std::set<std::string> refused_;
+  const std::string reach_;
   std::set<std::string> made_;
   std::atomic<bool> stop_{false};
   std::atomic<int> refusals_{0};

@@ -67,9 +67,12 @@ type world struct {
 
 var registerMetrics sync.Once
 
-// The pod as the API server keeps it: with defaults, with its label keys merged, and valid.
+// The pod as the API server keeps it: with defaults, with its label keys merged, and valid. One that has a uid comes from an API server.
 func admitted(pod *v1.Pod) (*v1.Pod, error) {
 	legacyscheme.Scheme.Default(pod)
+	if pod.UID != "" {
+		return pod, nil
+	}
 	var internal api.Pod
 	if err := legacyscheme.Scheme.Convert(pod, &internal, nil); err != nil {
 		return nil, err
