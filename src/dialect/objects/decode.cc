@@ -116,6 +116,25 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_attachment(f, v); }},
 };
 
+template <class V>
+std::optional<Ask> ask_within(FieldReader<V>& f, const V& object);
+
+template <class V>
+Object read_as(FieldReader<V>& f, const V& value, Kind kind) {
+  if (is_declared(kind)) return read_declared(f, value, *declaration_of(kind), ask_within<V>);
+  const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
+                                           [&](const Decoder<V>& row) { return row.kind == kind; });
+  return decoder->read(f, value);
+}
+
+// What an object asks for that stands in another.
+template <class V>
+std::optional<Ask> ask_within(FieldReader<V>& f, const V& object) {
+  const auto kind = kind_of(f.string(object, "apiVersion"), f.string(object, "kind"));
+  if (!kind || owner_kind(*kind) == nullptr) return std::nullopt;
+  return ask_of(read_as(f, object, *kind));
+}
+
 // The object as far as it can be read; `problems` says what is wrong.
 template <class V>
 Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
@@ -125,10 +144,7 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
     problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
     return {};
   }
-  if (is_declared(kind)) return read_declared(f, value, *declaration_of(kind));
-  const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
-                                           [&](const Decoder<V>& row) { return row.kind == kind; });
-  return decoder->read(f, value);
+  return read_as(f, value, kind);
 }
 
 Error named(Error error, Kind kind, const Object& object) {

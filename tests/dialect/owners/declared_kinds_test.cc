@@ -1,5 +1,5 @@
 // The kinds that ship as declarations, with the labels that their controllers give to pods. They are those of Ray, of Kubeflow's
-// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet.
+// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet. AppWrapper: app_wrapper_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
-#include "dialect/owners/declared/declared.h"
-#include "dialect/owners/queue_support.h"
+#include "dialect/owners/declared_support.h"
 #include "text/document.h"
 #include "text/json.h"
 
@@ -22,55 +21,8 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::node_yaml;
-using testing::queue_of_cpus;
 using ::testing::SizeIs;
-using testing::World;
-
-constexpr const char* kTeam = "labels: {kueue.x-k8s.io/queue-name: team}";
-constexpr const char* kOneCpu =
-    "template: {spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}";
-
-struct WorldThatHolds : World {
-  WorldThatHolds() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
-
-// An object with uid = name. `head` goes into its metadata.
-std::string object_of(const std::string& version, const std::string& kind, const std::string& name,
-                      const std::string& head, const std::string& spec, const std::string& rest = "") {
-  return "apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: " + name + ", uid: " + name +
-         ", generation: 1, " + head + "}\nspec: {" + spec + "}\n" + rest + "---\n";
-}
-
-std::string made_by(const std::string& version, const std::string& kind, const std::string& name) {
-  return "ownerReferences: [{apiVersion: " + version + ", kind: " + kind + ", name: " + name +
-         ", uid: " + name + ", controller: true}]";
-}
-
-std::string cpu_pod(const std::string& name, const std::string& owner, const std::string& labels,
-                    const std::string& spec = "", int cpus = 1) {
-  return object_of(
-      "v1", "Pod", name, "labels: {" + labels + "}, " + owner,
-      spec + "containers: [{name: c, resources: {requests: {cpu: '" + std::to_string(cpus) + "'}}}]");
-}
-
-Ask asked(const std::string& yaml) {
-  return ask_of(testing::objects_of(yaml).at(0));
-}
-
-// "head 1, gpu 3" and so on.
-std::string sets_of(const Ask& ask) {
-  std::string out;
-  for (const AskedSet& set : ask.sets)
-    out += std::string(out.empty() ? "" : ", ") + std::string(set.name) + " " + std::to_string(set.size) +
-           (set.later ? " later" : "");
-  return out;
-}
+using namespace testing;  // of the dialect: declared_support.h
 
 std::string ray_spec(const std::string& more = "") {
   return more + "headGroupSpec: {" + kOneCpu +
@@ -507,7 +459,7 @@ TEST(DeclaredKinds, AreAllThere) {
     EXPECT_TRUE(is_namespaced(declared->row.kind));
   }
   EXPECT_THAT(words, ElementsAre("RayCluster", "RayJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob",
-                                 "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet"));
+                                 "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet", "AppWrapper"));
 }
 
 }  // namespace

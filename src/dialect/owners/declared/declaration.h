@@ -81,6 +81,13 @@ struct DeclaredSet {
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none
 };
 
+// Whole objects that stand in it, and that its controller makes: its pod sets are theirs, by their own kinds.
+struct DeclaredObjects {
+  FieldPath each;  // of the list
+  FieldPath at;    // of the object, in an entry
+  bool any() const { return !each.empty(); }
+};
+
 // One gang for each group of pods, and not one for all.
 struct DeclaredGroups {
   std::string owner;  // label of the pods: the name of their object
@@ -103,6 +110,7 @@ struct Declaration {
   StateRule completed, failed, ready;
   std::vector<DeclaredSet> sets;
   bool sets_below = false;  // they are those of the owner that it makes
+  DeclaredObjects objects;  // they are those of these
   DeclaredGroups groups;
   std::string description;  // for people
   std::string source;       // its text, as JSON

@@ -25,8 +25,11 @@ struct Spot {
 template <class V>
 class DeclaredReader {
  public:
-  DeclaredReader(FieldReader<V>& f, const V& object, const Declaration& declared)
-      : f_(f), object_(object), declared_(declared) {}
+  // What an object within it asks for; nullopt: it is of a kind that owns no pods that Berth reads.
+  using Within = std::optional<Ask> (*)(FieldReader<V>& f, const V& object);
+
+  DeclaredReader(FieldReader<V>& f, const V& object, const Declaration& declared, Within within)
+      : f_(f), object_(object), declared_(declared), within_(within) {}
 
   Declared read() {
     Declared out;
@@ -51,6 +54,7 @@ class DeclaredReader {
     out.failed = holds(declared_.failed, &out.ending);
     out.finished = out.failed || holds(declared_.completed, &out.ending);
     for (const DeclaredSet& set : declared_.sets) read_place(set, out);
+    if (declared_.objects.any()) read_objects(out);
     check_sizes(out);
     return out;
   }
@@ -188,6 +192,45 @@ class DeclaredReader {
     if (pods.size > 0) require(set.pod_template, place);
   }
 
+  void read_objects(Declared& out) {
+    const auto list = spot(declared_.objects.each, object_);
+    const std::string outer(f_.home());
+    f_.set_home(out.meta.ns);
+    f_.list(list.parent, list.key, [&](const V& entry) {
+      const auto at = spot(declared_.objects.at, entry);
+      const V object = f_.map(at.parent, at.key);
+      if (!object.present()) return require(declared_.objects.at, entry);
+      if (f_.string(object, "kind") == "Pod" && f_.string(object, "apiVersion") == "v1") {
+        read_pod_within(at, out);
+      } else if (auto ask = within_(f_, object)) {
+        add_object(object, std::move(*ask), out);
+      }
+    });
+    f_.set_home(outer);
+  }
+  void read_pod_within(const Spot<V>& at, Declared& out) {
+    DeclaredPods pods;
+    pods.name = f_.string(f_.map(at.value(), "metadata"), "name");
+    pods.size = 1;
+    pods.annotated = read_template(f_, at.parent, out.meta.ns, pods.marks, pods.spec, pods.needs, at.key);
+    out.sets.push_back(std::move(pods));
+  }
+  void add_object(const V& object, Ask ask, Declared& out) {
+    if (const Declaration* kind = declaration_of(ask.kind->kind); kind != nullptr && kind->groups.any())
+      f_.error(
+          object, "kind",
+          fmt::format("the groups of a {} start one by one: not within a {}", kind->word, declared_.word));
+    for (std::size_t s = 0; s < ask.sets.size(); ++s) {
+      DeclaredPods pods;
+      pods.name = ask.meta->name;
+      if (ask.sets.size() > 1) pods.name += "-" + set_name(ask, s);
+      pods.within = {out.objects.size(), s};
+      pods.size = ask.sets[s].most;
+      out.sets.push_back(std::move(pods));
+    }
+    out.objects.push_back(std::move(ask));
+  }
+
   // All sets together.
   void check_sizes(const Declared& out) {
     std::int64_t pods = 0;
@@ -201,11 +244,13 @@ class DeclaredReader {
   FieldReader<V>& f_;
   const V& object_;
   const Declaration& declared_;
+  Within within_;
 };
 
 template <class V>
-Declared read_declared(FieldReader<V>& f, const V& object, const Declaration& declared) {
-  return DeclaredReader<V>(f, object, declared).read();
+Declared read_declared(FieldReader<V>& f, const V& object, const Declaration& declared,
+                       typename DeclaredReader<V>::Within within) {
+  return DeclaredReader<V>(f, object, declared, within).read();
 }
 
 }  // namespace berth::dialect

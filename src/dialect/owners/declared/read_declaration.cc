@@ -149,10 +149,19 @@ DeclaredSet read_set(text::Fields& f, const std::shared_ptr<const text::Document
 void read_sets(text::Fields& f, const std::shared_ptr<const text::Document>& document, Declaration& out) {
   out.sets_below = f.boolean_or("podsOfOwned", false);
   f.each("pods", [&](text::Fields& item) { out.sets.push_back(read_set(item, document)); });
-  if (out.sets_below != out.sets.empty()) {
+  if (text::Fields objects = f.optional_child("podsOfObjects")) {
+    out.objects.each = path_at(objects, "each", false);
+    out.objects.at = path_at(objects, "at", true);
+    if (out.objects.each.empty()) objects.error("each", "is required: the path of the list");
+    if (out.objects.at.empty() || !out.objects.at.of_set)
+      objects.error("at", "is required: where the object stands in an entry, such as .template");
+    (void)objects.done();
+  }
+  const bool of_others = out.sets_below || out.objects.any();
+  if (of_others != out.sets.empty() || (out.sets_below && out.objects.any())) {
     f.error("pods", "{}",
-            out.sets_below ? "podsOfOwned says that another owner has its pods: leave out pods"
-                           : "is required: where the pod templates stand");
+            of_others ? "podsOfOwned and podsOfObjects say that others have its pods: write one of the three"
+                      : "is required: where the pod templates stand");
   }
   for (std::size_t s = 0; s + 1 < out.sets.size(); ++s) {
     if (out.sets[s].labels.empty())
