@@ -1,4 +1,4 @@
-// AppWrappers: the pods of an object are those of the objects that stand in it.
+// AppWrappers by the declaration of examples/: the pods of an object are those of the objects that stand in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dialect/objects/decode.h"
 #include "dialect/owners/declared_support.h"
 
 namespace berth::dialect::testing {
@@ -15,6 +16,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+class AppWrappers : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto declared = declare_kinds(std::string(BERTH_SOURCE_DIR) + "/examples/appwrapper-kind.yaml");
+    ASSERT_TRUE(declared) << declared.error().str();
+  }
+};
 
 std::string app_wrapper(const std::string& components, const std::string& more = "") {
   return object_of("workload.codeflare.dev/v1beta2", "AppWrapper", "aw", kTeam,
@@ -36,7 +45,7 @@ std::string components_of_four_kinds(const std::string& priority_class = "urgent
          ", " + component("v1", "Service", "job", "ports: [{port: 80}]");
 }
 
-TEST(AppWrappers, AskForWhatTheirComponentsAskFor) {
+TEST_F(AppWrappers, AskForWhatTheirComponentsAskFor) {
   const Ask ask = asked(app_wrapper(components_of_four_kinds(), "suspend: true, "));
   EXPECT_EQ(ask.problem, "");
   EXPECT_EQ(sets_of(ask), "side 1, job 3, job-pt-master 1, job-pt-worker 2");
@@ -59,7 +68,7 @@ TEST(AppWrappers, AskForWhatTheirComponentsAskFor) {
       << "the Job's name is the beginning of its name";
 }
 
-TEST(AppWrappers, MakeAsManyPodsOnPaper) {
+TEST_F(AppWrappers, MakeAsManyPodsOnPaper) {
   const Ask ask = asked(app_wrapper(components_of_four_kinds()));
   const MadePods made = ask.kind->make_pods(ask, {}, 100);
   EXPECT_EQ(made.missing, 7);
@@ -74,21 +83,22 @@ TEST(AppWrappers, MakeAsManyPodsOnPaper) {
   EXPECT_EQ(ask.kind->make_pods(ask, has, 100).missing, 0);
 }
 
-TEST(AppWrappers, SayWhichComponentCannotBeRead) {
+TEST_F(AppWrappers, SayWhichComponentCannotBeRead) {
   const Ask wrong =
       asked(app_wrapper(component("batch/v1", "Job", "job", "parallelism: many, " + std::string(kOneCpu))));
   EXPECT_THAT(wrong.problem, HasSubstr("spec.components[0].template.spec.parallelism: must be an integer"));
   const Ask groups = asked(app_wrapper(
       component("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws",
                 "leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {" + kContainer + "}}}")));
-  EXPECT_THAT(groups.problem,
-              HasSubstr("the groups of a LeaderWorkerSet start one by one: not within a AppWrapper"));
+  EXPECT_THAT(
+      groups.problem,
+      HasSubstr("spec.components[0].template.kind: the groups of a LeaderWorkerSet start one by one"));
   EXPECT_THAT(asked(app_wrapper(component("v1", "Service", "s", "ports: [{port: 80}]"))).problem,
               HasSubstr("names no pods"));
 }
 
 // All of its pods wait until each has room, though they are of three kinds.
-TEST(AppWrappers, StartWithAllPodsOfTheirComponents) {
+TEST_F(AppWrappers, StartWithAllPodsOfTheirComponents) {
   WorldThatHolds world;
   const std::string object = app_wrapper(components_of_four_kinds(""), "suspend: true, ");
   world.apply(node_yaml("n0", 0) + queue_of_cpus(6) + object);

@@ -1,5 +1,5 @@
 // The kinds that ship as declarations, with the labels that their controllers give to pods. They are those of Ray, of Kubeflow's
-// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet. AppWrapper: app_wrapper_test.cc.
+// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -459,7 +459,7 @@ TEST(DeclaredKinds, AreAllThere) {
     EXPECT_TRUE(is_namespaced(declared->row.kind));
   }
   EXPECT_THAT(words, ElementsAre("RayCluster", "RayJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob",
-                                 "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet", "AppWrapper"));
+                                 "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet"));
 }
 
 }  // namespace

@@ -9,6 +9,5 @@ std::string_view declared_ray();
 std::string_view declared_kubeflow();
 std::string_view declared_mpi();
 std::string_view declared_leader_worker();
-std::string_view declared_app_wrapper();
 
 }  // namespace berth::dialect

@@ -217,9 +217,9 @@ class DeclaredReader {
   }
   void add_object(const V& object, Ask ask, Declared& out) {
     if (const Declaration* kind = declaration_of(ask.kind->kind); kind != nullptr && kind->groups.any())
-      f_.error(
-          object, "kind",
-          fmt::format("the groups of a {} start one by one: not within a {}", kind->word, declared_.word));
+      f_.error(object, "kind",
+               fmt::format("the groups of a {} start one by one: it is not read within another object",
+                           kind->word));
     for (std::size_t s = 0; s < ask.sets.size(); ++s) {
       DeclaredPods pods;
       pods.name = ask.meta->name;

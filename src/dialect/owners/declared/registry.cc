@@ -78,7 +78,6 @@ Registry& registry() {
     add_text(out, declared_kubeflow(), "kubeflow.cc");
     add_text(out, declared_mpi(), "mpi.cc");
     add_text(out, declared_leader_worker(), "leader_worker.cc");
-    add_text(out, declared_app_wrapper(), "app_wrapper.cc");
     return out;
   }();
   return all;
