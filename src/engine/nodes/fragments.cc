@@ -16,6 +16,8 @@ constexpr std::size_t kMostWhere = 64;
 constexpr std::size_t kMostLadders = 4;
 constexpr std::int64_t kLargestSize = 256;  // quarters of a device
 constexpr std::int64_t kCpuSteps = 8;
+// The largest request, in devices, that nodes are kept nearly free for: counted devices have no bound of their own.
+constexpr std::int64_t kMostComing = 1024;
 
 // The weight of a kind by its request. `devices`: thousandths of all its devices.
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
@@ -35,10 +37,12 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   ++epoch_;
   mix_epoch_ = mix.version;
   given_ = mix.given;
+  turnover_ = mix.turnover;
   asks_.clear();
   kinds_.clear();
   profiles_.clear();
   haves_.clear();
+  wholes_.clear();
   if (bares_.size() > 2 * nodes.size() + kMostWhere) {  // of nodes that are others by now
     bares_.clear();
     bare_index_.clear();
@@ -317,8 +321,37 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
       p.steps.push_back({kind.cpu, group.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
+    if (turnover_ > 0 && group.scarce > 0) add_coming(p, group);
   }
   return p;
+}
+
+void Fragments::add_coming(Pattern& pattern, const Kinds& kinds) const {
+  const std::int64_t count = kinds.ask.count;
+  if (kinds.ask.each != kWholeDevice || count < 2 || count > kMostComing) return;
+  auto at = std::find_if(pattern.coming.begin(), pattern.coming.end(),
+                         [&](const Coming& c) { return c.resource == kinds.ask.resource; });
+  if (at == pattern.coming.end()) at = pattern.coming.insert(at, {kinds.ask.resource, {}});
+  if (at->of.size() < static_cast<std::size_t>(count)) at->of.resize(static_cast<std::size_t>(count));
+  for (std::int64_t free = 1; free < count; ++free) {
+    at->of[static_cast<std::size_t>(free)] +=
+        kinds.scarce * kWholeDevice * kComing * turnover_ * free * free / (count * Mix::kMostTurnover);
+  }
+}
+
+std::int64_t Fragments::coming(const Pattern& pattern, DeviceStateId state, const Take& take) const {
+  const Profile& p = profiles_[state.index()];
+  std::int64_t sum = 0;
+  for (std::uint32_t w = p.wholes; w < p.wholes_end; ++w) {
+    std::int64_t free = wholes_[w].free;
+    if (take.devices > 0 && take.resource == wholes_[w].resource && take.from == kWholeDevice)
+      free -= take.devices;
+    for (const Coming& c : pattern.coming) {
+      if (c.resource == wholes_[w].resource && free < static_cast<std::int64_t>(c.of.size()))
+        sum += c.of[static_cast<std::size_t>(free)];
+    }
+  }
+  return sum;
 }
 
 std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, DeviceStateId state) {
@@ -327,6 +360,7 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
     generation_ = states.generation();
     profiles_.clear();
     haves_.clear();
+    wholes_.clear();
   }
   if (profiles_.size() <= state.index()) profiles_.resize(std::max(states.size(), state.index() + 1));
   Profile& p = profiles_[state.index()];
@@ -347,6 +381,17 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
       if (have.pieces >= ask.count) haves_.push_back(have);
     }
     p.end = static_cast<std::uint32_t>(haves_.size());
+    p.wholes = static_cast<std::uint32_t>(wholes_.size());
+    if (turnover_ > 0) {
+      for (const auto& device : devices) {
+        const std::int64_t free = device.pieces(kWholeDevice);
+        if (free == 0) continue;
+        if (wholes_.size() == p.wholes || wholes_.back().resource != device.resource)
+          wholes_.push_back({device.resource, 0});
+        wholes_.back().free += free;
+      }
+    }
+    p.wholes_end = static_cast<std::uint32_t>(wholes_.size());
   }
   return {haves_.data() + p.begin, p.end - p.begin};
 }
@@ -383,8 +428,9 @@ std::int64_t Fragments::usable(const NodeTable& nodes, PatternId pattern, Device
 std::int64_t Fragments::count_usable(const NodeTable& nodes, PatternId id, DeviceStateId state,
                                      std::int64_t cpu, const Take& take) {
   const Pattern& pattern = patterns_[id.index()];
-  std::int64_t sum = 0;
-  for (const Have& have : profile(nodes, state)) {
+  const std::span<const Have> haves = profile(nodes, state);
+  std::int64_t sum = turnover_ > 0 ? coming(pattern, state, take) : 0;
+  for (const Have& have : haves) {
     const Kinds& kinds = pattern.kinds[have.ask];
     if (kinds.scarce == 0) continue;
     const Ask& ask = kinds.ask;

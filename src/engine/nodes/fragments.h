@@ -6,7 +6,10 @@
 //              the kind is idle - once(k) (Weng et al., ATC 2023).
 //   filled(k)  the room that slots of this kind alone could fill: d_k n_k times the number of slots that fit. CPU that runs out
 //              before the devices do counts here, and only here.
-//   usable     sum over k of s_k (7 once(k) + filled(k))
+//   coming(k)  the room that may become whole. If a kind asks for several whole devices and fewer are free, r of n_k, it is
+//              d_k n_k (r / n_k)^2 times the turnover of the mix. Work that ends may free the rest, the sooner the less is missing.
+//              It ignores CPU. Where nothing ends it is 0.
+//   usable     sum over k of s_k (7 once(k) + filled(k) + 4 coming(k))
 // s_k is the pressure on the room of the kind, scaled to a sum of 2^16: w_k sqrt(d_k n_k), divided by the room that is left in the
 // whole cluster. That room is one slot plus the sum of filled(k) over all nodes.
 //   - The root is a compromise. Counting pods would hide large ones, counting devices would hide small ones.
@@ -66,6 +69,7 @@ class Fragments {
  public:
   static constexpr std::int64_t kWeights = 1 << 16;  // sum of the scarcity weights
   static constexpr std::int64_t kOnce = 7;           // of 8 parts
+  static constexpr std::int64_t kComing = 4;
 
   // Takes a mix over, and weighs it.
   void use(const Mix& mix, const NodeTable& nodes);
@@ -130,6 +134,11 @@ class Fragments {
 
     bool suits(std::uint64_t bits) const { return where == kAnywhere || (bits >> where & 1) != 0; }
   };
+  // By the number of free whole devices of one kind: the sum of 4 s_k coming(k).
+  struct Coming {
+    ResourceId resource;
+    std::vector<std::int64_t> of;
+  };
   // The kinds of a pattern that ask for the same devices.
   struct Kinds {
     Ask ask;
@@ -146,6 +155,7 @@ class Fragments {
     std::uint64_t mask = 0;
     std::vector<Kinds> kinds;  // by ask
     std::vector<Step> steps;   // of each ask by CPU
+    std::vector<Coming> coming;
   };
   // The room of a device state for an ask that fits at least once.
   struct Have {
@@ -153,9 +163,16 @@ class Fragments {
     std::uint32_t pieces = 0;
     std::int64_t once = 0;
   };
+  // The whole devices of one kind that are free in a device state.
+  struct Whole {
+    ResourceId resource;
+    std::int64_t free = 0;
+  };
   struct Profile {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+    std::uint32_t wholes = 0;  // from here in wholes_
+    std::uint32_t wholes_end = 0;
     bool known = false;
   };
   // The room of an empty node.
@@ -188,6 +205,9 @@ class Fragments {
   std::vector<std::int64_t> room(const NodeTable& nodes);
   std::uint32_t bare_of(const NodeTable& nodes, NodeId node);
   Pattern make_pattern(std::uint64_t bits) const;
+  // Adds what these kinds expect of whole devices to come.
+  void add_coming(Pattern& pattern, const Kinds& kinds) const;
+  std::int64_t coming(const Pattern& pattern, DeviceStateId state, const Take& take) const;
   // The weights of the kinds of these steps, each as often as it fits: `fit` times at most, and as long as the CPU lasts, which
   // suffices for one of each.
   static std::int64_t filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu);
@@ -200,6 +220,7 @@ class Fragments {
   bool given_ = false;
   std::int64_t devices_ = 0;
   std::int64_t idle_ = 0;  // at the last count
+  std::int64_t turnover_ = 0;
 
   // Whereabouts by bit. A bit keeps its meaning while the mix needs it, so that a new mix looks at nodes for new ones only.
   struct Where {
@@ -231,6 +252,7 @@ class Fragments {
   std::vector<Pattern> patterns_;
   std::vector<Profile> profiles_;  // by device state
   std::vector<Have> haves_;
+  std::vector<Whole> wholes_;
   std::uint64_t generation_ = 0;  // of the device states
   std::array<std::vector<Remembered>, 2> here_;
   std::vector<Answer> answers_;  // one for each hash
