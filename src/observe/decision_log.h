@@ -14,6 +14,7 @@
 //
 // Append-safe: lines are handed to the system whole and in order, so that a crash leaves at most one
 // unfinished last line. Readers name it and stop in front of it; a writer that appends cuts it off first.
+// The live loop flushes once a second: a process that is killed loses up to a second of its log.
 // Bounded: the writer keeps at most its buffer in memory, the reader one line (16 MiB).
 #pragma once
 
