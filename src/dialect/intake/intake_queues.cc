@@ -14,6 +14,11 @@ bool is_of(const Labels& node, const ResourceFlavor& flavor) {
   });
 }
 
+Labels node_labels_of(const IntakeBooks& books, const std::string& flavor) {
+  const ResourceFlavor* known = books.objects.flavor(flavor);
+  return known == nullptr ? Labels() : known->node_labels;
+}
+
 }  // namespace
 
 std::vector<QueueState> IntakeQueues::queue_states() const {
@@ -58,12 +63,9 @@ bool IntakeQueues::on_demand(std::string_view workload) const {
 
 IntakeQueues::NodeSupplies IntakeQueues::on_demand() const {
   NodeSupplies out;
-  const QueueBook& queues = books_->objects.queues();
-  for (const auto& [name, queue] : queues.cluster_queues()) {
-    for (const std::string& flavor : queues.on_demand_flavors(queue)) {
-      const ResourceFlavor* known = books_->objects.flavor(flavor);
-      out[name][flavor] = known == nullptr ? Labels() : known->node_labels;
-    }
+  for (const auto& [name, queue] : books_->objects.queues().cluster_queues()) {
+    for (const std::string& flavor : books_->objects.queues().on_demand_flavors(queue))
+      out[name][flavor] = node_labels_of(*books_, flavor);
   }
   return out;
 }
@@ -79,10 +81,8 @@ IntakeQueues::NodeDemand IntakeQueues::node_demand(std::string_view workload) co
   }
   const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
   if (queue == nullptr) return out;
-  for (const std::string& name : books_->objects.queues().on_demand_flavors(*queue)) {
-    const ResourceFlavor* flavor = books_->objects.flavor(name);
-    out.flavors.push_back(flavor == nullptr ? Labels() : flavor->node_labels);
-  }
+  for (const std::string& flavor : books_->objects.queues().on_demand_flavors(*queue))
+    out.flavors.push_back(node_labels_of(*books_, flavor));
   return out;
 }
 

@@ -187,9 +187,12 @@ void OnDemand::answered(const Answer& answer, TimeMs now) {
 }
 
 void OnDemand::tick(TimeMs now) {
-  if (std::exchange(anew_, false) && intake_.queues().on_demand() != supplies_) {
-    supplies_ = intake_.queues().on_demand();
-    for (const auto& info : intake_.workloads()) (void)changed(std::string(info.uid), now);
+  if (std::exchange(anew_, false)) {
+    auto supplies = intake_.queues().on_demand();
+    if (supplies != supplies_) {
+      supplies_ = std::move(supplies);
+      for (const auto& info : intake_.workloads()) (void)changed(std::string(info.uid), now);
+    }
   }
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const std::string workload = std::move(timers_.begin()->second);
