@@ -64,7 +64,7 @@ class BerthMove : public TeamsTest {
     std::ifstream file(BERTH_SOURCE_DIR "/deploy/berth.yaml");
     std::ostringstream text;
     text << file.rdbuf();
-    const auto manifests = write("berth.yaml", documents_without(text.str(), {"Deployment"}));
+    const auto manifests = write("berth.yaml", documents_without(text.str(), {"kind: Deployment"}));
     const auto applied = cluster_->apply(manifests);
     EXPECT_TRUE(applied.has_value()) << applied.error().str();
     const auto kubeconfig =

@@ -29,47 +29,17 @@ struct JudgedKind {
   std::string path;      // of its objects in the namespace
   std::size_t pods = 0;  // of one object
   std::function<json(const std::string& name, const std::string& priority_class)> body;  // suspended
-  std::function<bool(const json& object)> suspended;    // its own controller says so
-  std::function<bool(const json& object)> well;         // nothing of it has failed, no retry is used
-  std::function<void(const std::string& name)> finish;  // what its pods would do
-  std::function<bool(const json& object)> done;  // its own controller says so; empty: it is deleted instead
+  // Its own controller says so. Empty: it cannot be suspended, and its pods wait.
+  std::function<bool(const json& object)> suspended = {};
+  std::function<bool(const json& object)> well;  // nothing of it has failed, no retry is used
+  std::string ends = {};                         // in the names of the pods that end by themselves
+  std::function<void(const std::string& name)> finish = {};  // what its pods would do; empty: those end well
+  std::function<bool(const json& object)> done =
+      {};  // its own controller says so; empty: it is deleted instead
 };
 
 class KindsTest : public WorkloadsTest {
- protected:
-  using Environment = std::vector<std::pair<std::string, std::string>>;
-
-  virtual std::vector<std::string> controllers() const = 0;
-  void SetUp() override {
-    WorkloadsTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    need_controllers(controllers());
-  }
-
-  // Pods run until they are ended; as a kubelet does, they fail when they are deleted.
-  void start_with_controllers(int gpus, const Environment& env = {}) {
-    kubelets_end_pods_ = true;
-    start_with_queue(gpus, 86'400'000);
-    cover_memory(gpus);
-    ASSERT_OK(cluster_->create_priority_class("low", 10));
-    ASSERT_OK(cluster_->create_priority_class("high", 100));
-    for (const auto& name : controllers()) {
-      controllers_.push_back(std::make_unique<ProjectController>(*cluster_, name));
-      ASSERT_OK(controllers_.back()->start(env));
-    }
-  }
-
-  // Controllers add containers that ask for memory: a queue without quota for it takes no such pods.
-  void cover_memory(int gpus) {
-    const json resources =
-        json::array({{{"name", "cpu"}, {"nominalQuota", "1000"}},
-                     {{"name", "memory"}, {"nominalQuota", "1Ti"}},
-                     {{"name", "nvidia.com/gpu"}, {"nominalQuota", std::to_string(gpus)}}});
-    const json flavors = json::array({{{"name", "any"}, {"resources", resources}}});
-    const json group = {{"coveredResources", {"cpu", "memory", "nvidia.com/gpu"}}, {"flavors", flavors}};
-    patch(std::string(kGroup) + "/clusterqueues/cq", {{"spec", {{"resourceGroups", json::array({group})}}}});
-  }
-
+ public:
   static json object(const std::string& version, const std::string& kind, const std::string& name) {
     return {{"apiVersion", version},
             {"kind", kind},
@@ -85,7 +55,69 @@ class KindsTest : public WorkloadsTest {
     if (!restarts.empty()) out["restartPolicy"] = restarts;
     return out;
   }
+  // As work of production has it: an init container that asks for more than the main one, and a volume of a claim.
+  static json with_data(json spec, const std::string& claim) {
+    const json mount = json::array({{{"name", "data"}, {"mountPath", "/data"}}});
+    spec["initContainers"] = json::array({{{"name", "fetch"},
+                                           {"image", "image"},
+                                           {"resources", {{"requests", {{"cpu", "2"}, {"memory", "1Gi"}}}}},
+                                           {"volumeMounts", mount}}});
+    spec["volumes"] = json::array({{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", claim}}}}});
+    spec["containers"][0]["volumeMounts"] = mount;
+    return spec;
+  }
+  static bool has(const json& object, const std::string& type) {
+    return condition_in(object, type).starts_with("True");
+  }
 
+ protected:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
+  virtual std::vector<std::string> controllers() const = 0;
+  void SetUp() override {
+    WorkloadsTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    need_controllers(controllers());
+  }
+
+  // Pods run until they are ended; as a kubelet does, they fail when they are deleted.
+  void start_with_controllers(int gpus, const Environment& env = {}) {
+    kubelets_end_pods_ = true;
+    start_with_queue(gpus, 86'400'000);
+    grant(gpus);
+    ASSERT_OK(cluster_->create_priority_class("low", 10));
+    ASSERT_OK(cluster_->create_priority_class("high", 100));
+    for (const auto& name : controllers()) {
+      controllers_.push_back(std::make_unique<ProjectController>(*cluster_, name));
+      ASSERT_OK(controllers_.back()->start(env));
+    }
+  }
+
+  // The quota of the queue. Controllers add containers that ask for memory: a queue without quota for it takes no such pods.
+  void grant(std::size_t gpus) {
+    const json resources =
+        json::array({{{"name", "cpu"}, {"nominalQuota", "1000"}},
+                     {{"name", "memory"}, {"nominalQuota", "1Ti"}},
+                     {{"name", "nvidia.com/gpu"}, {"nominalQuota", std::to_string(gpus)}}});
+    const json flavors = json::array({{{"name", "any"}, {"resources", resources}}});
+    const json group = {{"coveredResources", {"cpu", "memory", "nvidia.com/gpu"}}, {"flavors", flavors}};
+    patch(std::string(kGroup) + "/clusterqueues/cq", {{"spec", {{"resourceGroups", json::array({group})}}}});
+  }
+
+  // A claim of a volume that each node reaches.
+  void create_claim(const std::string& name) {
+    json spec = {{"accessModes", {"ReadWriteMany"}}, {"storageClassName", ""}};
+    json volume = {{"apiVersion", "v1"}, {"kind", "PersistentVolume"}, {"metadata", {{"name", name}}}};
+    volume["spec"] = spec;
+    volume["spec"]["capacity"]["storage"] = "1Gi";
+    volume["spec"]["nfs"] = {{"server", "files.example.com"}, {"path", "/" + name}};
+    create("/api/v1/persistentvolumes", volume);
+    json claim = {{"apiVersion", "v1"}, {"kind", "PersistentVolumeClaim"}, {"metadata", {{"name", name}}}};
+    claim["spec"] = spec;
+    claim["spec"]["volumeName"] = name;
+    claim["spec"]["resources"]["requests"]["storage"] = "1Gi";
+    create("/api/v1/namespaces/default/persistentvolumeclaims", claim);
+  }
   std::size_t occupying(const std::string& name) const {
     std::size_t out = 0;
     for (const auto& [key, pod] : observer_->pods())
@@ -118,9 +150,6 @@ class KindsTest : public WorkloadsTest {
         finish_pod(key.substr(8));
     }
   }
-  static bool has(const json& object, const std::string& type) {
-    return condition_in(object, type).starts_with("True");
-  }
   json named(const JudgedKind& kind, const std::string& name) const { return get(kind.path + "/" + name); }
   std::string said(const JudgedKind& kind, const std::string& name) const {
     const json object = named(kind, name);
@@ -131,28 +160,38 @@ class KindsTest : public WorkloadsTest {
     EXPECT_TRUE(eventually([&] { return occupying(name) == kind.pods; }))
         << name << " has " << occupying(name) << " of " << kind.pods << ": " << said(kind, name);
   }
+  void end_pods(const JudgedKind& kind, const std::string& name) {
+    if (kind.finish) {
+      kind.finish(name);
+    } else {
+      finish(name, kind.ends);
+    }
+  }
+  // No pod of it has a place, and it has none at all where it can be suspended.
+  bool waits(const JudgedKind& kind, const std::string& name) const {
+    if (!kind.suspended) return pods(name) > 0 && occupying(name) == 0;
+    return pods(name) == 0 && kind.suspended(named(kind, name));
+  }
   void expect_finishes(const JudgedKind& kind, const std::string& name) {
     EXPECT_TRUE(kind.well(named(kind, name))) << said(kind, name);
     if (!kind.done) {
       EXPECT_TRUE(cluster_->client().del(kind.path + "/" + name).ok());
       return;
     }
-    kind.finish(name);
+    end_pods(kind, name);
     EXPECT_TRUE(eventually([&] { return kind.done(named(kind, name)); })) << said(kind, name);
     EXPECT_TRUE(kind.well(named(kind, name))) << said(kind, name);
   }
-  // Two have no room at once: one waits without pods, both are displaced whole by a third, start again, and finish.
+  // Two have no room at once: one waits, the other is displaced whole by a third. They start again, and finish.
   void expect_whole_life(const JudgedKind& kind) {
     create(kind.path, kind.body("low", "low"));
     expect_runs(kind, "low");
     create(kind.path, kind.body("next", "low"));
     std::this_thread::sleep_for(seconds(3));
-    EXPECT_EQ(pods("next"), 0U) << "it has no room, and stays suspended";
-    EXPECT_TRUE(kind.suspended(named(kind, "next"))) << said(kind, "next");
+    EXPECT_TRUE(waits(kind, "next")) << "it has no room: " << said(kind, "next");
     create(kind.path, kind.body("high", "high"));
     expect_runs(kind, "high");
-    EXPECT_TRUE(eventually([&] { return pods("low") == 0 && kind.suspended(named(kind, "low")); }))
-        << said(kind, "low");
+    EXPECT_TRUE(eventually([&] { return waits(kind, "low"); })) << said(kind, "low");
     EXPECT_TRUE(kind.well(named(kind, "low"))) << said(kind, "low");
     for (const char* name : {"high", "low", "next"}) {
       expect_runs(kind, name);

@@ -41,18 +41,18 @@ std::string with_port(const std::string& yaml, int port) {
 
 }  // namespace
 
-std::string documents_without(const std::string& yaml, const std::vector<std::string>& kinds) {
-  const std::string line = "\n---\n";
+std::string documents_without(const std::string& yaml, const std::vector<std::string>& lines) {
+  const std::string mark = "\n---\n";
   std::string out;
   for (std::size_t from = 0; from < yaml.size();) {
-    const auto end = std::min(yaml.find(line, from), yaml.size());
+    const auto end = std::min(yaml.find(mark, from), yaml.size());
     const std::string document = "\n" + yaml.substr(from, end - from) + "\n";
-    if (std::none_of(kinds.begin(), kinds.end(), [&](const std::string& kind) {
-          return document.find("\nkind: " + kind + "\n") != std::string::npos;
+    if (std::none_of(lines.begin(), lines.end(), [&](const std::string& line) {
+          return document.find("\n" + line + "\n") != std::string::npos;
         })) {
       out += document + "---\n";
     }
-    from = end + line.size();
+    from = end + mark.size();
   }
   return out;
 }
@@ -81,7 +81,8 @@ Status KueueManager::install() {
       "spec: {{type: ExternalName, externalName: 127.0.0.1}}\n",
       kNamespace);
   BERTH_TRY(write_text(
-      path, with_port(documents_without(manifests, {"Deployment", "APIService", "Service"}), webhook_port_) +
+      path, with_port(documents_without(manifests, {"kind: Deployment", "kind: APIService", "kind: Service"}),
+                      webhook_port_) +
                 service));
   return cluster_.apply(path);
 }

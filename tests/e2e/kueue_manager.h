@@ -50,7 +50,7 @@ class KueueManager {
   int health_port_ = 0;
 };
 
-// The documents of a file of YAML whose kind is none of these.
-std::string documents_without(const std::string& yaml, const std::vector<std::string>& kinds);
+// The documents of a file of YAML that have none of these lines ("kind: Deployment").
+std::string documents_without(const std::string& yaml, const std::vector<std::string>& lines);
 
 }  // namespace berth::e2e

@@ -1,6 +1,7 @@
 #include "e2e/project_controller.h"
 
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,8 +22,13 @@ struct ControllerRow {
   std::string_view name;     // of tools/controllers
   std::string_view account;  // its service account, as NAMESPACE:NAME
   std::string_view served;   // the kind without which it ends at once
-  std::vector<std::string_view> args;
-  std::string_view config = {};  // of {folder}/config.yaml
+  std::vector<std::string_view> args = {};
+  std::string_view config = {};           // of {folder}/config.yaml
+  std::string_view manifests = {};        // beside those of its project
+  std::vector<std::string> without = {};  // lines of documents of its project that are left out
+  std::string_view webhooks = {};         // their configuration, which it would give an authority of its own
+  std::string_view mounted = {};          // a file, whatever is in it, that it waits for
+  int port = 0;                           // it answers for its health on this port, whatever others do
 };
 
 namespace {
@@ -50,6 +56,64 @@ health: {healthProbeBindAddress: "127.0.0.1:{health}"}
        .served = "/apis/ray.io/v1/rayservices",
        .args = {"--enable-leader-election=false", "--metrics-addr=0",
                 "--health-probe-bind-address=127.0.0.1:{health}"}},
+      {.name = "lws",
+       .account = "lws-system:lws-controller-manager",
+       .served = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets",
+       .args = {"--config", "{folder}/config.yaml"},
+       .config = R"(
+apiVersion: config.lws.x-k8s.io/v1alpha1
+kind: Configuration
+internalCertManagement: {enable: false}
+webhook: {host: 127.0.0.1, port: {webhook}, certDir: {folder}/k8s-webhook-server/serving-certs}
+leaderElection: {leaderElect: false}
+metrics: {bindAddress: "0"}
+health: {healthProbeBindAddress: "127.0.0.1:{health}"}
+)"},
+      {.name = "mpi",
+       .account = "mpi-operator:mpi-operator",
+       .served = "/apis/kubeflow.org/v2beta1/mpijobs",
+       .args = {"--lock-namespace=mpi-operator", "--kube-api-qps=50", "--kube-api-burst=100"},
+       .port = 8080},
+      {.name = "trainer",  // it needs jobset
+       .account = "kubeflow-system:kubeflow-trainer-controller-manager",
+       .served = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs",
+       .args = {"--config", "{folder}/config.yaml"},
+       .config = R"(
+apiVersion: config.trainer.kubeflow.org/v1alpha1
+kind: Configuration
+certManagement: {enable: false}
+webhook: {host: 127.0.0.1, port: {webhook}}
+leaderElection: {leaderElect: false}
+metrics: {bindAddress: "0"}
+health: {healthProbeBindAddress: "127.0.0.1:{health}"}
+)"},
+      // Its MPIJobs are an older version of what the MPI operator has under the same name.
+      {.name = "training",
+       .account = "kubeflow:training-operator",
+       .served = "/apis/kubeflow.org/v1/xgboostjobs",
+       .args = {"--enable-scheme=pytorchjob", "--enable-scheme=tfjob", "--enable-scheme=xgboostjob",
+                "--enable-scheme=paddlejob", "--enable-scheme=jaxjob", "--metrics-bind-address=0",
+                "--health-probe-bind-address=127.0.0.1:{health}", "--webhook-server-port={webhook}",
+                "--kube-api-qps=50", "--kube-api-burst=100"},
+       .without = {"  name: mpijobs.kubeflow.org"},
+       .webhooks = "validator.training-operator.kubeflow.org",
+       .mounted = "/tmp/k8s-webhook-server/serving-certs/tls.crt"},
+      // Its webhooks have one port for all of a machine. Without them it checks no rights of users.
+      {.name = "appwrapper",
+       .account = "appwrapper-system:appwrapper-controller-manager",
+       .served = "/apis/workload.codeflare.dev/v1beta2/appwrappers",
+       .manifests = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: appwrapper-operator-config, namespace: appwrapper-system}
+data:
+  config.yaml: |
+    webhooksEnabled: false
+    controllerManager:
+      health: {bindAddress: "127.0.0.1:{health}"}
+      metrics: {bindAddress: "0"}
+)",
+       .without = {"kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"}},
   };
   return all;
 }
@@ -151,18 +215,41 @@ std::string ProjectController::filled_in(std::string_view text) const {
 Status ProjectController::install() {
   BERTH_ASSIGN(webhook_port_, free_port());
   BERTH_ASSIGN(health_port_, free_port());
+  if (row_->port != 0) {
+    health_port_ = row_->port;
+    BERTH_TRY(take_turn());
+  }
   const std::string certificates = place("k8s-webhook-server/serving-certs");
   std::error_code ignored;
   fs::create_directories(certificates, ignored);
   BERTH_ASSIGN(const std::string manifests, text_of(folder(row_->name) + "/manifests.yaml"));
-  const std::string kept = documents_without(manifests, {"Deployment", "Service", "ConfigMap"});
+  std::vector<std::string> without = {"kind: Deployment", "kind: Service", "kind: ConfigMap"};
+  without.insert(without.end(), row_->without.begin(), row_->without.end());
+  std::string kept = documents_without(manifests, without) + filled_in(row_->manifests);
+  // Under another name it does not find the configuration, which keeps our authority.
+  if (const auto at = kept.find(row_->webhooks); !row_->webhooks.empty() && at != std::string::npos)
+    kept.insert(at, "found-by-url.");
   BERTH_ASSIGN(const Authority authority, Authority::create(name() + "-webhooks"));
   BERTH_ASSIGN(const KeyPair pair, authority.server(name() + "-webhook"));
   BERTH_TRY(write_text(certificates + "/tls.crt", pair.cert_pem));
   BERTH_TRY(write_text(certificates + "/tls.key", pair.key_pem));
   BERTH_TRY(write_text(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
   BERTH_TRY(write_text(place("config.yaml"), filled_in(row_->config)));
+  if (!row_->mounted.empty()) {
+    const fs::path file(row_->mounted);
+    fs::create_directories(file.parent_path(), ignored);
+    if (!fs::exists(file)) BERTH_TRY(write_text(file.string(), "for tests\n"));
+  }
   return cluster_.apply(place("manifests.yaml"));
+}
+
+// Waits until no other test has a controller of this port.
+Status ProjectController::take_turn() {
+  const fs::path file = fs::temp_directory_path() / fmt::format("berth-e2e-{}.turn", name());
+  turn_.reset(std::fopen(file.c_str(), "we"));
+  if (turn_ == nullptr || ::flock(::fileno(turn_.get()), LOCK_EX) != 0)
+    return fail(ErrorCode::kUnavailable, "cannot lock {}", file.string());
+  return {};
 }
 
 Status ProjectController::run(std::vector<std::pair<std::string, std::string>> env) {
@@ -173,7 +260,9 @@ Status ProjectController::run(std::vector<std::pair<std::string, std::string>> e
   std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), row_->name)};
   for (const auto& arg : row_->args) argv.push_back(filled_in(arg));
   env.emplace_back("KUBECONFIG", kubeconfig);
-  env.emplace_back("POD_NAMESPACE", ns);
+  // Each reads one of these. The certificates of webhooks lie in the folder of temporary files.
+  for (const char* word : {"NAMESPACE", "POD_NAMESPACE", "MY_POD_NAMESPACE"}) env.emplace_back(word, ns);
+  env.emplace_back("TMPDIR", filled_in("{folder}"));
   BERTH_ASSIGN(process_, Process::start({.argv = std::move(argv), .log = log(), .env = std::move(env)}));
   return {};
 }
@@ -184,7 +273,8 @@ Status ProjectController::wait_ready() {
                             .ca_file = {},
                             .cert_file = {},
                             .key_file = {}});
-  while (!health.send("GET", "/readyz", {}, kJson, 2000).ok()) {
+  const char* path = row_->port == 0 ? "/readyz" : "/healthz";
+  while (!health.send("GET", path, {}, kJson, 2000).ok()) {
     if (!process_.running() || std::chrono::steady_clock::now() > end)
       return fail(ErrorCode::kUnavailable, "the controller {} is not ready ({}); its log ends\n{}",
                   row_->name, process_.running() ? "it runs" : process_.exit_text(), tail(log(), 10));

@@ -8,6 +8,8 @@
 // with a certificate of the test's own. Left out: its Deployment.
 #pragma once
 
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +40,17 @@ class ProjectController {
   Status install();
   Status run(std::vector<std::pair<std::string, std::string>> env);
   Status wait_ready();
+  Status take_turn();
   std::string place(const std::string& file) const { return (cluster_.folder() / name() / file).string(); }
   std::string filled_in(std::string_view text) const;
 
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
   TestCluster& cluster_;
   const ControllerRow* row_;
+  std::unique_ptr<std::FILE, Close> turn_;  // while its process runs
   Process process_;
   int webhook_port_ = 0;
   int health_port_ = 0;
