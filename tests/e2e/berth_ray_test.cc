@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "e2e/kinds_fixture.h"
+#include "e2e/judged_kinds.h"
 #include "kube/fake_http_support.h"
 
 namespace berth::e2e {
@@ -20,7 +20,6 @@ using kube::testing::HttpResponse;
 using kube::testing::HttpServer;
 using nlohmann::json;
 
-constexpr const char* kClusters = "/apis/ray.io/v1/namespaces/default/rayclusters";
 constexpr const char* kRayJobs = "/apis/ray.io/v1/namespaces/default/rayjobs";
 
 // Answers for the dashboards of all clusters: KubeRay has it as its HTTP proxy.
@@ -64,35 +63,6 @@ class BerthRay : public KindsTest {
   std::vector<std::string> controllers() const override { return {"kuberay"}; }
   void start_ray(int gpus) { start_with_controllers(gpus, {{"HTTP_PROXY", dashboard_.address()}}); }
 
-  // A head, and a group of workers.
-  static json cluster_spec(const std::string& priority_class, int workers) {
-    const json head = {{"rayStartParams", json::object()},
-                       {"template", {{"spec", spec_of_pod(priority_class, "ray-head")}}}};
-    json group = {{"groupName", "gpu"},
-                  {"replicas", workers},
-                  {"minReplicas", 0},
-                  {"maxReplicas", 10},
-                  {"rayStartParams", json::object()}};
-    group["template"]["spec"] = spec_of_pod(priority_class, "ray-worker");
-    return {{"rayVersion", "2.52.0"}, {"headGroupSpec", head}, {"workerGroupSpecs", json::array({group})}};
-  }
-  static std::string state(const json& object, const char* field) {
-    return object.is_object() && object.contains("status") ? object["status"].value(field, "") : "";
-  }
-  static JudgedKind clusters() {
-    JudgedKind out;
-    out.path = kClusters;
-    out.pods = 5;
-    out.body = [](const std::string& name, const std::string& priority_class) {
-      json body = object("ray.io/v1", "RayCluster", name);
-      body["spec"] = cluster_spec(priority_class, 4);
-      body["spec"]["suspend"] = true;
-      return body;
-    };
-    out.suspended = [](const json& o) { return state(o, "state") == "suspended"; };
-    out.well = [](const json& o) { return state(o, "state") != "failed" && state(o, "reason").empty(); };
-    return out;
-  }
   JudgedKind jobs() {
     JudgedKind out;
     out.path = kRayJobs;
@@ -104,14 +74,14 @@ class BerthRay : public KindsTest {
       body["spec"] = {{"entrypoint", "python train.py"},
                       {"suspend", true},
                       {"shutdownAfterJobFinishes", true},
-                      {"rayClusterSpec", cluster_spec(priority_class, 3)}};
+                      {"rayClusterSpec", ray_cluster_spec(priority_class, 3)}};
       body["spec"]["submitterPodTemplate"]["spec"] = submitter;
       return body;
     };
-    out.suspended = [](const json& o) { return state(o, "jobDeploymentStatus") == "Suspended"; };
+    out.suspended = [](const json& o) { return state_of(o, "jobDeploymentStatus") == "Suspended"; };
     out.well = [](const json& o) { return !o["status"].contains("failed") || o["status"]["failed"] == 0; };
     out.finish = [this](const std::string& name) {
-      dashboard_.end(state(get(std::string(kRayJobs) + "/" + name), "jobId"));
+      dashboard_.end(state_of(get(std::string(kRayJobs) + "/" + name), "jobId"));
       // The submitter's pod alone ends by itself: its name has no part of a cluster's.
       for (const auto& [key, pod] : observer_->pods()) {
         if (key.starts_with("default/" + name + "-") && key.find("-gpu-") == std::string::npos &&
@@ -120,7 +90,7 @@ class BerthRay : public KindsTest {
       }
     };
     out.done = [](const json& o) {
-      return state(o, "jobDeploymentStatus") == "Complete" && state(o, "jobStatus") == "SUCCEEDED";
+      return state_of(o, "jobDeploymentStatus") == "Complete" && state_of(o, "jobStatus") == "SUCCEEDED";
     };
     return out;
   }
@@ -131,7 +101,7 @@ class BerthRay : public KindsTest {
 TEST_F(BerthRay, AClusterWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
   start_ray(8);
   ASSERT_NE(start_berth(), nullptr);
-  expect_whole_life(clusters());
+  expect_whole_life(ray_cluster(4));
 }
 
 TEST_F(BerthRay, AJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {

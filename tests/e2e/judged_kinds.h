@@ -169,4 +169,36 @@ inline JudgedKind job_set() {
   return out;
 }
 
+// A head, and a group of workers.
+inline json ray_cluster_spec(const std::string& priority_class, int workers) {
+  const json head = {{"rayStartParams", json::object()},
+                     {"template", {{"spec", KindsTest::spec_of_pod(priority_class, "ray-head")}}}};
+  json group = {{"groupName", "gpu"},
+                {"replicas", workers},
+                {"minReplicas", 0},
+                {"maxReplicas", 10},
+                {"rayStartParams", json::object()}};
+  group["template"]["spec"] = KindsTest::spec_of_pod(priority_class, "ray-worker");
+  return {{"rayVersion", "2.52.0"}, {"headGroupSpec", head}, {"workerGroupSpecs", json::array({group})}};
+}
+inline std::string state_of(const json& object, const char* field) {
+  return object.is_object() && object.contains("status") ? object["status"].value(field, "") : "";
+}
+inline JudgedKind ray_cluster(int workers) {
+  JudgedKind out;
+  out.path = "/apis/ray.io/v1/namespaces/default/rayclusters";
+  out.pods = static_cast<std::size_t>(workers) + 1;
+  out.body = [=](const std::string& name, const std::string& priority_class) {
+    json body = KindsTest::object("ray.io/v1", "RayCluster", name);
+    body["spec"] = ray_cluster_spec(priority_class, workers);
+    body["spec"]["suspend"] = true;
+    return body;
+  };
+  out.suspended = [](const json& o) { return state_of(o, "state") == "suspended"; };
+  out.well = [](const json& o) {
+    return o.is_object() && state_of(o, "state") != "failed" && state_of(o, "reason").empty();
+  };
+  return out;
+}
+
 }  // namespace berth::e2e
