@@ -56,6 +56,7 @@ inline JudgedKind training(const Framework& framework, const std::string& claim 
         // Where its users set it for all pods.
         pod.erase("priorityClassName");
         body["spec"]["runPolicy"]["schedulingPolicy"]["priorityClass"] = priority_class;
+        body["spec"]["runPolicy"]["cleanPodPolicy"] = "Running";
       }
       body["spec"][framework.field][role.name] = {
           {"replicas", role.pods}, {"restartPolicy", "OnFailure"}, {"template", {{"spec", pod}}}};
