@@ -2,6 +2,8 @@
 // its own controller says that all is well. Each pod has one GPU.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 #include <vector>
