@@ -140,6 +140,8 @@ Told tell(const QueueUpsert& e) {
     if (!quota.flavor.empty()) text += " of " + quota.flavor;
     if (quota.borrowing_limit) text += " borrows " + format_amount(quota.resource, *quota.borrowing_limit);
     if (quota.lending_limit) text += " lends " + format_amount(quota.resource, *quota.lending_limit);
+    if (quota.firm_limit) text += " not preemptible " + format_amount(quota.resource, *quota.firm_limit);
+    if (quota.subtree_limit) text += " with all below " + format_amount(quota.resource, *quota.subtree_limit);
     out.add(std::move(text));
   }
   if (q.leaf) {

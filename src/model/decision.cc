@@ -146,6 +146,10 @@ std::string queue_text(const Reason& r) {
                          format_amount(r.detail, r.need), r.detail,
                          r.subject.empty() ? "its user" : r.subject,
                          format_amount(r.detail, std::max<std::int64_t>(0, r.have)));
+    case ReasonCode::kFirmLimit:
+      return fmt::format("needs {} {}, but work that is not preemptible may use only {} more in queue {}",
+                         format_amount(r.detail, r.need), r.detail,
+                         format_amount(r.detail, std::max<std::int64_t>(0, r.have)), r.subject);
     default:
       return {};
   }
@@ -195,6 +199,8 @@ std::string change_text(const Reason& r) {
       return fmt::format("withdrawn: {}", r.detail);
     case ReasonCode::kDrained:
       return fmt::format("queue {} was stopped and drained", r.subject);
+    case ReasonCode::kBroken:
+      return fmt::format("its gang lacked pods that it needs for {}", r.detail);
     case ReasonCode::kPreemptor:
       return "holds the room that its victims leave";
     case ReasonCode::kReleasingRoom:
@@ -237,6 +243,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kReserved:
     case ReasonCode::kQuotaUncovered:
     case ReasonCode::kLaneLimit:
+    case ReasonCode::kFirmLimit:
       return queue_text(r);
     case ReasonCode::kNodes:
     case ReasonCode::kTopology:
@@ -270,6 +277,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kReclaimedFairly:
     case ReasonCode::kWithdrawn:
     case ReasonCode::kDrained:
+    case ReasonCode::kBroken:
     case ReasonCode::kPreemptor:
     case ReasonCode::kReleasingRoom:
     case ReasonCode::kHoldOvertaken:

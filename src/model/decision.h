@@ -33,6 +33,7 @@ enum class ReasonCode : std::uint8_t {
   kReserved,  // some room is reserved for `subject`, which has waited for the age limit of its queue `detail`
   kQuotaUncovered,  // subject = resource that the queue does not have
   kLaneLimit,  // its lane `subject` may have no more in this queue: detail = resource, need and have in base units
+  kFirmLimit,  // work that is not preemptible may have no more in the queue `subject`: the same
   // about nodes
   // Pods need `need` places, and there is room for `have`; children count the nodes by what they lack. With several pod sets:
   // detail = the number of the set, subject = its name and what each of its pods asks for.
@@ -58,6 +59,7 @@ enum class ReasonCode : std::uint8_t {
   kReclaimedFairly,          // its queue had more than its share: subject
   kWithdrawn,                // a gang that could not be completed: detail
   kDrained,                  // its queue was stopped with draining
+  kBroken,                   // a gang that ran below its least number for too long: detail = how long
   kPreemptor,                // room of victims is held for this workload
   kReleasingRoom,            // room that is about to be free is held for this workload
   kHoldOvertaken,            // the hold passes to a workload of higher rank: subject
@@ -95,6 +97,7 @@ struct EnumNames<ReasonCode> {
                                     "Reserved"sv,
                                     "QuotaUncovered"sv,
                                     "LaneLimit"sv,
+                                    "FirmLimit"sv,
                                     "Nodes"sv,
                                     "Topology"sv,
                                     "Unschedulable"sv,
@@ -114,6 +117,7 @@ struct EnumNames<ReasonCode> {
                                     "ReclaimedFairly"sv,
                                     "Withdrawn"sv,
                                     "Drained"sv,
+                                    "Broken"sv,
                                     "Preemptor"sv,
                                     "ReleasingRoom"sv,
                                     "HoldOvertaken"sv,

@@ -20,12 +20,17 @@ namespace berth {
 inline constexpr std::int64_t kMostQuota = std::int64_t{1} << 60;
 
 // The quota of a queue for one resource in one flavor, base units, 0 to kMostQuota. An absent limit is no limit.
+// `firm_limit`: the most that work that is not preemptible may have in the queue and all below it (engine/quota/firm_limits.h).
+// `subtree_limit`: so much the nominal quotas of the queue and all below it count together, where they are more. Beyond that the queue
+// borrows, although some below it do not.
 struct Quota {
   std::string flavor;
   std::string resource;
   std::int64_t nominal = 0;
   std::optional<std::int64_t> borrowing_limit;
   std::optional<std::int64_t> lending_limit;
+  std::optional<std::int64_t> firm_limit = std::nullopt;
+  std::optional<std::int64_t> subtree_limit = std::nullopt;
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -34,6 +39,8 @@ struct Quota {
     v("nominal", s.nominal);
     v("borrowing_limit", s.borrowing_limit);
     v("lending_limit", s.lending_limit);
+    v("firm_limit", s.firm_limit);
+    v("subtree_limit", s.subtree_limit);
   }
   bool operator==(const Quota&) const = default;
 };
@@ -264,8 +271,11 @@ struct Queue {
   Rational weight;
   std::int64_t priority = 0;  // among siblings that share and go beyond their quota: the higher first
   QueueOrder order = QueueOrder::kBestEffort;
-  Ordering ordering;                      // of its workloads
-  Sharing sharing = Sharing::kPriority;   // of its children
+  Ordering ordering;                     // of its workloads
+  Sharing sharing = Sharing::kPriority;  // of its children
+  // Of its children, where they share by dominant shares: those that stay within their quotas go by their priority, then by the part
+  // of the quota that they use. Otherwise they stand in line as by Sharing::kPriority.
+  bool ranks_within_quota = false;
   DurationMs half_life = 7 * 24 * kHour;  // of its children's use, where they share by decayed use
   PreemptionPolicy preemption;
   FlavorSearch flavor_search;
@@ -296,6 +306,7 @@ struct Queue {
     v("disabled", s.disabled);
     v("ordering", s.ordering);
     v("sharing", s.sharing);
+    v("ranks_within_quota", s.ranks_within_quota);
     v("half_life", s.half_life);
     v("lanes", s.lanes);
   }

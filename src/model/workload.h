@@ -222,6 +222,11 @@ struct Workload {
   std::optional<DurationMs> expected_duration;
   // It is not evicted before it has run this long; absent = its queue decides (PreemptionPolicy::minimum_runtime).
   std::optional<DurationMs> minimum_runtime;
+  // A gang of which some runs, and less than its least number, ends whole after this time. Absent: it waits for its missing slots.
+  std::optional<DurationMs> broken_for;
+  TimeMs broken_since = 0;  // as reported; 0: since the engine has seen it
+  // It preempts nothing so soon after its creation, and after it was evicted.
+  DurationMs preempts_after = 0;
   Restart restart;
   Group root;
 
@@ -242,6 +247,9 @@ struct Workload {
     v("asks_more_since", s.asks_more_since);
     v("expected_duration", s.expected_duration);
     v("minimum_runtime", s.minimum_runtime);
+    v("broken_for", s.broken_for);
+    v("broken_since", s.broken_since);
+    v("preempts_after", s.preempts_after);
     v("restart", s.restart);
     v("root", s.root);
   }

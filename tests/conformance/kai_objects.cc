@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
+#include <utility>
 
 #include "conformance/peer_cases.h"
 #include "text/json.h"
@@ -128,40 +128,80 @@ KaiManifest class_of(std::int64_t priority) {
   return {Kind::kPriorityClass, json.take()};
 }
 
-// The pod sets of the tree, with their least numbers.
-void each_pod_set(const Node& tree, const std::function<void(const Node& set)>& f) {
-  if (const Node* sets = tree.find("podSets"); sets != nullptr) {
-    for (const Node& set : sets->items()) f(set);
+void write_topology(JsonWriter& json, const Node& of) {
+  const Node* topology = of.find("topology");
+  if (topology == nullptr || topology->entries().empty()) return;
+  json.key("topologyConstraint").begin_object();
+  json.field("topology", text_at(*topology, {"topology"}));
+  for (const auto& [key, field] :
+       {std::pair{"required", "requiredTopologyLevel"}, std::pair{"preferred", "preferredTopologyLevel"}}) {
+    const std::string level = text_at(*topology, {key});
+    if (!level.empty()) json.field(field, level);
   }
+  json.end_object();
+}
+
+// One pod set named `default` stands for a PodGroup without subgroups.
+bool has_subgroups(const Node& tree) {
+  const Node* groups = tree.find("groups");
+  const Node* sets = tree.find("podSets");
+  return (groups != nullptr && !groups->items().empty()) || sets == nullptr || sets->items().size() != 1 ||
+         text_at(sets->items().front(), {"name"}) != "default";
+}
+
+void write_subgroups(JsonWriter& json, const Node& tree, const std::string& parent) {
+  const auto begin_subgroup = [&](const Node& of) {
+    json.begin_object().field("name", text_at(of, {"name"}));
+    if (!parent.empty()) json.field("parent", parent);
+    write_topology(json, of);
+  };
   if (const Node* groups = tree.find("groups"); groups != nullptr) {
-    for (const Node& group : groups->items()) each_pod_set(group, f);
+    for (const Node& group : groups->items()) {
+      begin_subgroup(group);
+      if (const Node* needs = group.find("minSubGroups"); needs != nullptr) json.field("minSubGroup", *needs);
+      json.end_object();
+      write_subgroups(json, group, text_at(group, {"name"}));
+    }
+  }
+  if (const Node* sets = tree.find("podSets"); sets != nullptr) {
+    for (const Node& set : sets->items()) {
+      begin_subgroup(set);
+      json.field("minMember", int_at(set, "minMembers", 0)).end_object();
+    }
   }
 }
 
-KaiManifest pod_group_of(const Node& job) {
+// `grace`: of a PodGroup that says nothing.
+KaiManifest pod_group_of(const Node& job, std::int64_t grace) {
   JsonWriter json;
-  begin(json, "scheduling.volcano.sh/v1beta1", "PodGroup", job);
-  json.field("creationTimestamp", time_of_rank(job));
-  const Node& tree = *job.find("tree");
+  begin(json, "scheduling.run.ai/v2alpha2", "PodGroup", job);
+  const std::int64_t delay = int_at(job, "preemptionDelaySeconds", 0);
+  json.field("creationTimestamp",
+             delay > 0 ? text::format_time_seconds(kKaiNow - int_at(job, "ageMinutes", 0) * kMinute)
+                       : time_of_rank(job));
   json.key("annotations").begin_object();
-  for (const std::string_view key : {"required", "preferred"}) {
-    const std::string level = text_at(tree, {"topology", key});
-    if (!level.empty()) json.field(fmt::format("berth.dev/topology-{}", key), level);
-  }
+  if (const std::int64_t stale = int_at(job, "staleSeconds", 0); stale > 0)
+    json.field("kai.scheduler/stale-podgroup-timestamp",
+               text::format_time_seconds(kKaiNow - stale * kSecond));
   json.end_object().end_object();
   json.key("spec").begin_object();
+  if (delay > 0) json.field("preemptionDelay", fmt::format("{}s", delay));
+  json.field("stalenessGracePeriod", fmt::format("{}s", int_at(job, "stalenessGracePeriodSeconds", grace)));
+  json.field("queue", text_at(job, {"queue"}));
   json.field("priorityClassName", class_name(int_at(job, "priority", 0)));
-  json.field("preemptable", flag_at(job, "preemptible"));
-  std::int64_t least = 0;
-  json.key("minTaskMember").begin_object();
-  each_pod_set(tree, [&](const Node& set) {
-    const std::int64_t members = int_at(set, "minMembers", 0);
-    least += members;
-    json.field(set.find("name")->text(), members);
-  });
-  json.end_object().field("minMember", least);
+  json.field("preemptibility", flag_at(job, "preemptible") ? "preemptible" : "non-preemptible");
+  const Node& tree = *job.find("tree");
+  write_topology(json, tree);
+  if (has_subgroups(tree)) {
+    if (const Node* needs = tree.find("minSubGroups"); needs != nullptr) json.field("minSubGroup", *needs);
+    json.key("subGroups").begin_array();
+    write_subgroups(json, tree, "");
+    json.end_array();
+  } else {
+    json.field("minMember", int_at(tree.find("podSets")->items().front(), "minMembers", 0));
+  }
   json.end_object().end_object();
-  return {Kind::kVolcanoPodGroup, json.take()};
+  return {Kind::kKaiPodGroup, json.take()};
 }
 
 // ------------------------------------------------------------------------------------------------------------ pods
@@ -234,7 +274,8 @@ std::vector<KaiManifest> kai_objects(const Node& the_case) {
   std::set<std::int64_t> priorities;
   for (const Node& job : the_case.find("jobs")->items()) priorities.insert(int_at(job, "priority", 0));
   for (const std::int64_t priority : priorities) out.push_back(class_of(priority));
-  for (const Node& job : the_case.find("jobs")->items()) out.push_back(pod_group_of(job));
+  const std::int64_t grace = int_at(*the_case.find("protocol"), "staleGangGraceSeconds", 60);
+  for (const Node& job : the_case.find("jobs")->items()) out.push_back(pod_group_of(job, grace));
   return out;
 }
 
@@ -252,13 +293,13 @@ std::string kai_pod(const Node& job, const Node& task, int life) {
   json.key("metadata").begin_object().field("name", name).field("namespace", ns);
   json.field("uid", fmt::format("{}/{}#{}", ns, name, life)).field("creationTimestamp", time_of_rank(job));
   json.key("labels").begin_object().field("kai.scheduler/queue", text_at(job, {"queue"}));
-  json.field("volcano.sh/task-spec", text_at(task, {"podSet"}));
+  if (has_subgroups(*job.find("tree"))) json.field("kai.scheduler/subgroup-name", text_at(task, {"podSet"}));
   if (const Node* labels = task.find("labels"); labels != nullptr) {
     for (const auto& label : labels->entries()) json.field(label.name(), label.value.text());
   }
   json.end_object();
   json.key("annotations").begin_object();
-  json.field("scheduling.k8s.io/group-name", text_at(job, {"name"})).end_object();
+  json.field("pod-group-name", text_at(job, {"name"})).end_object();
   if (state == "Releasing") json.field("deletionTimestamp", text::format_time_seconds(kKaiNow + kMinute));
   if (state == "StuckInReleasing")
     json.field("deletionTimestamp", text::format_time_seconds(kKaiNow - kHour));

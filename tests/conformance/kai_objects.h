@@ -1,5 +1,5 @@
 // The objects that a case of KAI's suites stands for, as manifests in JSON. They are nodes, Topologies, Queues, priority classes, and a
-// PodGroup of Volcano with its pods for each job, since Berth does not read KAI's. Format of a case: README of the shared conformance folder.
+// PodGroup with its pods for each job. Format of a case: README of the shared conformance folder.
 //
 // Times: kKaiNow is the time of the first round. Jobs and queues are a day old, in the order of their ages.
 #pragma once

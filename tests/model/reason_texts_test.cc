@@ -59,6 +59,8 @@ std::vector<Reason> examples_of(ReasonCode code) {
     case ReasonCode::kQueueStopped:
     case ReasonCode::kDrained:
       return one("default/team-a", "");
+    case ReasonCode::kBroken:
+      return one("", "12 min");
     case ReasonCode::kQueueDisabled:
       return one("team-a", "ResourceFlavor h100 does not exist");
     case ReasonCode::kQuota:
@@ -73,6 +75,8 @@ std::vector<Reason> examples_of(ReasonCode code) {
       return one("memory", "");
     case ReasonCode::kLaneLimit:
       return one("alice", gpu, 8000, 2000);
+    case ReasonCode::kFirmLimit:
+      return one("kai:research-training", gpu, 8000, 2000);
     case ReasonCode::kNodes:
       return one("worker, 8 nvidia.com/gpu each", "", 8, 5, 0, short_nodes);
     case ReasonCode::kTopology:

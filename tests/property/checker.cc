@@ -312,6 +312,12 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
         return fmt::format("it takes {} of {} in flavor {}, and its lane \"{}\" may have {} more in {}",
                            amount, pair.second, pair.first, w.spec.lane, *room, w.spec.queue);
       }
+      const auto firm = ledger_.firm_room(w.spec.queue, pair, when);
+      if (firm && !w.spec.preemptible && amount > firm->room) {
+        return fmt::format(
+            "it takes {} of {} in flavor {}, and work that is not preemptible may have {} more in {}", amount,
+            pair.second, pair.first, firm->room, firm->queue);
+      }
       const std::int64_t available = ledger_.available(w.spec.queue, pair, when);
       if (amount <= available) continue;
       return fmt::format("it takes {} of {} in flavor {}, and queue {} has {} left ({})", amount, pair.second,
@@ -428,8 +434,10 @@ std::string Checker::check_lines(const engine::Engine& engine) {
     if (!verdict || verdict->kind != VerdictKind::kBlocked || !lacks_room(verdict->reason)) continue;
     // Where parts may be left out, and some cannot start: whether the others are enough is not known here.
     if (!all_children_needed(w.spec.root) && lacks_parts(verdict->reason)) continue;
-    // At its turn it may have waited for its own lane alone, and lack room since others passed it.
-    if (!contains(verdict->reason, ReasonCode::kLaneLimit)) lacking.insert(uid);
+    // At its turn it may have waited in a limit of its own alone, and lack room since others passed it.
+    if (!contains(verdict->reason, ReasonCode::kLaneLimit) &&
+        !contains(verdict->reason, ReasonCode::kFirmLimit))
+      lacking.insert(uid);
   }
   // Only work that was blocked before this round, and still is, has been in front all the time.
   std::set<std::string> in_line;
@@ -502,6 +510,7 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (const auto it = ledger_.queues.find(w.spec.queue);
       it != ledger_.queues.end() && !it->second.lanes.limits.empty())
     ++coverage["placed within a limit of its lane"];
+  if (!w.spec.preemptible && is_bound_by_firm_limit(w)) ++coverage["placed within a limit of firm work"];
   std::int64_t count = 0;
   for (const PodSet* set : sets) count += set->count;
   if (w.active() + w.count(SlotState::kHeld) < count) ++coverage["placed with fewer than all pods"];
@@ -513,6 +522,16 @@ void Checker::count_shape(const Decision& d, const WorkloadRecord& w, Coverage& 
   if (w.awaits_nodes()) ++coverage["given quota until nodes come"];
   if (w.awaits_nodes() && !topology.required.empty())
     ++coverage["given quota until nodes come in one domain"];
+}
+
+bool Checker::is_bound_by_firm_limit(const WorkloadRecord& w) const {
+  const auto path = ledger_.chain(w.spec.queue);
+  return std::any_of(path.begin(), path.end(), [&](const std::string& at) {
+    const auto it = ledger_.queues.find(at);
+    return it != ledger_.queues.end() &&
+           std::any_of(it->second.quotas.begin(), it->second.quotas.end(),
+                       [](const Quota& quota) { return quota.firm_limit.has_value(); });
+  });
 }
 
 void Checker::count_twins(const WorkloadRecord& w, Coverage& coverage) const {

@@ -103,6 +103,7 @@ class Checker {
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
   std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;
   void count_twins(const WorkloadRecord& w, Coverage& coverage) const;
+  bool is_bound_by_firm_limit(const WorkloadRecord& w) const;
   void count_policies(const WorkloadRecord& w, Coverage& coverage) const;
   void count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const;
 

@@ -456,6 +456,8 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
         if (amount == 0) continue;
         const auto room = ledger_.lane_room(holder.spec.queue, holder.spec.lane, pair, When::kAfter);
         if (room && *room < 0) fits = false;
+        const auto firm = ledger_.firm_room(holder.spec.queue, pair, When::kAfter);
+        if (firm && !holder.spec.preemptible && firm->room < 0) fits = false;
         const auto path = ledger_.chain(holder.spec.queue);
         for (const std::string& queue : path) {
           if (ledger_.available(queue, pair, When::kAfter) < 0) fits = false;

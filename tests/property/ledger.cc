@@ -402,7 +402,8 @@ std::int64_t Ledger::subtree_quota(const std::string& queue, const FlavorResourc
   for (const auto& [name, child] : queues) {
     if (child.parent == queue && !queue.empty()) sum += subtree_quota(name, pair) - local_quota(name, pair);
   }
-  return sum;
+  const Quota* q = quota(queue, pair);
+  return q != nullptr && q->subtree_limit ? std::min(sum, *q->subtree_limit) : sum;
 }
 
 std::int64_t Ledger::local_quota(const std::string& queue, const FlavorResource& pair) const {
@@ -464,6 +465,29 @@ std::optional<std::int64_t> Ledger::lane_room(const std::string& queue, const st
     return limit.amount - use;
   }
   return std::nullopt;
+}
+
+std::optional<Ledger::FirmRoom> Ledger::firm_room(const std::string& queue, const FlavorResource& pair,
+                                                  When when) const {
+  std::optional<FirmRoom> out;
+  for (const std::string& at : chain(queue)) {
+    const Quota* q = quota(at, pair);
+    if (q == nullptr || !q->firm_limit) continue;
+    std::int64_t use = 0;
+    for (const auto& [uid, w] : workloads) {
+      const auto path = chain(w.spec.queue);
+      if (w.spec.preemptible || std::count(path.begin(), path.end(), at) == 0) continue;
+      for (const auto& set : w.sets) {
+        for (const auto& slot : set) {
+          const auto charge = slot.taken.charges.find(pair);
+          if (charges_when(slot.state, when) && charge != slot.taken.charges.end()) use += charge->second;
+        }
+      }
+    }
+    const std::int64_t room = *q->firm_limit - use;
+    if (!out || room < out->room) out = FirmRoom{at, room};
+  }
+  return out;
 }
 
 std::vector<std::string> Ledger::flavors_of(std::size_t set_index,
@@ -545,6 +569,9 @@ bool Ledger::has_quota(const std::string& workload, std::size_t set_index, std::
     for (const When when : {When::kNow, When::kAfter}) {
       if (const auto room = lane_room(w.spec.queue, w.spec.lane, charge.first, when);
           room && need > 0 && need > *room)
+        return false;
+      if (const auto firm = firm_room(w.spec.queue, charge.first, when);
+          firm && !w.spec.preemptible && need > 0 && need > firm->room)
         return false;
     }
     return need <= available(w.spec.queue, charge.first, When::kNow) &&

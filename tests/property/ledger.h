@@ -149,6 +149,12 @@ class Ledger {
   // How much more a lane of the queue may have; none: as much as there is.
   std::optional<std::int64_t> lane_room(const std::string& queue, const std::string& lane,
                                         const FlavorResource& pair, When when) const;
+  // How much more work of the queue that is not preemptible may have, by the tightest limit from the queue up; none: there is none.
+  struct FirmRoom {
+    std::string queue;
+    std::int64_t room = 0;
+  };
+  std::optional<FirmRoom> firm_room(const std::string& queue, const FlavorResource& pair, When when) const;
   std::vector<std::string> chain(const std::string& queue) const;  // itself first, the root last
   // "" where work of the queue may start; otherwise why not.
   std::string queue_trouble(const WorkloadRecord& w) const;

@@ -48,8 +48,12 @@ MUTANTS = [
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),
     ]),
     ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'state/queue_order.cc', [
-        ('  return !accounts.limits(w.queue).any() ||\n',
-         '  return broken("lanes-unlimited") || !accounts.limits(w.queue).any() ||\n'),
+        ('  return !is_limited(w) ||',
+         '  return broken("lanes-unlimited") || !is_limited(w) ||'),
+    ]),
+    ('firm-unlimited', 2, 'work that is not preemptible may have any amount of its queue\'s quota', 'state/queue_order.cc', [
+        ('  return w.preemptible ? kInt64Max :',
+         '  return w.preemptible || broken("firm-unlimited") ? kInt64Max :'),
     ]),
     ('port-given-twice', 2, 'a host port that another pod has is given once more', 'nodes/index.cc', [
         ('    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))',

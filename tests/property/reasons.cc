@@ -14,7 +14,8 @@ constexpr int kMostReliefs =
 
 bool has_amount(const Reason& reason) {
   return reason.code == ReasonCode::kQuota || reason.code == ReasonCode::kQuotaMax ||
-         reason.code == ReasonCode::kLaneLimit || reason.code == ReasonCode::kNodes;
+         reason.code == ReasonCode::kLaneLimit || reason.code == ReasonCode::kFirmLimit ||
+         reason.code == ReasonCode::kNodes;
 }
 
 bool same(const Reason& a, const Reason& b) {
@@ -168,8 +169,11 @@ class Question {
     }
     const bool exact =
         one_set() && has_amount(reason) && (reason.code != ReasonCode::kNodes || relief_.room_is_known());
-    // The reason of a lane's limit names no flavor: more is made in all of them, and another one may need less of it.
-    const bool of_several = reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1;
+    // The reason of a limit names no flavor: more is made in all of them, and another one may need less of it. Firm work may meet
+    // several limits, one above the other, of which the reason names the tightest.
+    const bool of_several =
+        (reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1) ||
+        (reason.code == ReasonCode::kFirmLimit && relief_.firm_limits(reason.detail) > 1);
     const bool limit = exact && !of_several && (reason.code == ReasonCode::kQuotaMax || alone());
     if (limit && amount > 1) {
       const auto less = relief_.events(reason, amount - 1, 1);

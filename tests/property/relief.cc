@@ -39,6 +39,7 @@ std::vector<Reason> named(const Reason& reason) {
     case ReasonCode::kQuotaMax:
     case ReasonCode::kQuotaUncovered:
     case ReasonCode::kLaneLimit:
+    case ReasonCode::kFirmLimit:
     case ReasonCode::kNodes:
     case ReasonCode::kTopology:
     case ReasonCode::kNodeFlavor:
@@ -104,6 +105,13 @@ std::vector<Event> Relief::events(const Reason& reason, std::int64_t amount, std
       }
       return {QueueUpsert{queue}};
     }
+    case ReasonCode::kFirmLimit: {
+      Queue queue = ledger_.queues.at(reason.subject);
+      for (Quota& quota : queue.quotas) {
+        if (quota.resource == reason.detail && quota.firm_limit) *quota.firm_limit += amount;
+      }
+      return {QueueUpsert{queue}};
+    }
     case ReasonCode::kNodes:
     case ReasonCode::kTopology:
       if (ledger_.is_opaque(spec.queue)) return {};  // there are none to make
@@ -122,7 +130,18 @@ std::vector<Event> Relief::more_quota(const Reason& reason, std::int64_t amount)
   for (Quota& quota : queue.quotas) {
     if (quota.flavor != reason.detail || quota.resource != reason.subject) continue;
     quota.nominal += amount;
-    return {QueueUpsert{queue}};
+    std::vector<Event> out{QueueUpsert{queue}};
+    // Those above it count what it has, or their limit.
+    for (const std::string& above : ledger_.chain(queue.name)) {
+      Queue other = above == queue.name ? queue : ledger_.queues.at(above);
+      for (Quota& limited : other.quotas) {
+        if (limited.flavor != reason.detail || limited.resource != reason.subject || !limited.subtree_limit)
+          continue;
+        *limited.subtree_limit += amount;
+        out.emplace_back(QueueUpsert{other});
+      }
+    }
+    return out;
   }
   return {};
 }
@@ -307,6 +326,17 @@ std::int64_t Relief::lane_limits(const std::string& resource) const {
   const auto& limits = queue->second.lanes.limits;
   return std::count_if(limits.begin(), limits.end(),
                        [&](const LaneLimit& limit) { return limit.resource == resource; });
+}
+
+std::int64_t Relief::firm_limits(const std::string& resource) const {
+  std::int64_t out = 0;
+  for (const std::string& name : ledger_.chain(record().spec.queue)) {
+    const auto queue = ledger_.queues.find(name);
+    if (queue == ledger_.queues.end()) continue;
+    out += std::count_if(queue->second.quotas.begin(), queue->second.quotas.end(),
+                         [&](const Quota& quota) { return quota.resource == resource && quota.firm_limit; });
+  }
+  return out;
 }
 
 bool Relief::in_segments() const {

@@ -42,6 +42,8 @@ class Relief {
   bool room_is_known() const;
   // How many limits of its lanes the queue has for this resource: one for each flavor.
   std::int64_t lane_limits(const std::string& resource) const;
+  // How many limits bind its firm work in this resource: for each flavor, of its queue and of those above.
+  std::int64_t firm_limits(const std::string& resource) const;
   // Some pod set must be laid in segments.
   bool in_segments() const;
 

@@ -5,7 +5,7 @@ import { amount, number, resourceName } from './format'
 
 export const kReasonWords: Record<string, string> = {
   Quota: 'no free quota', QuotaMax: 'more than its queue can have', QuotaKept: 'quota kept for the head of the line', Reserved: 'room reserved for older work',
-  QuotaUncovered: 'no quota for this resource', LaneLimit: 'limit of its lane', Nodes: 'no room on nodes', Topology: 'no domain is large enough', BehindHead: 'behind the head of a strict queue',
+  QuotaUncovered: 'no quota for this resource', LaneLimit: 'limit of its lane', FirmLimit: 'limit of work that is not preemptible', Nodes: 'no room on nodes', Topology: 'no domain is large enough', BehindHead: 'behind the head of a strict queue',
   IncompleteGang: 'pods of the gang are missing', QueueMissing: 'queue does not exist', QueueStopped: 'queue is stopped', QueueDisabled: 'queue is misconfigured',
   Claim: 'its volume claim is not ready', Inactive: 'suspended by its owner', Invalid: 'invalid', Unsupported: 'unsupported constraint', NoVictims: 'nothing may be preempted', WaitingForRoom: 'waits for ending pods',
   SearchBudget: 'search ended at its bound', Preemptor: 'its victims are ending', ReleasingRoom: 'waits for ending pods',

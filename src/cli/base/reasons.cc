@@ -30,6 +30,7 @@ constexpr Remedy kRemedies[] = {
      "raise the limit of the NodePool that the text names; or see why the autoscaler made no nodes"},
     {"Reserved", "older work has the room next; it starts when what runs there has ended"},
     {"LaneLimit", "it waits for work of the same user to end, or raise perUser.limit of the queue"},
+    {"FirmLimit", "make it preemptible, or raise the quota of the queue that the reason names"},
     {"BehindHead", "the queue is strict: look at the workload at its head"},
     {"QueueMissing",
      "correct the label that names the queue, create the queue, or let the namespace in (namespaceSelector)"},

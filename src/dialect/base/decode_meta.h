@@ -21,7 +21,9 @@ inline bool is_read_key(std::string_view key) {
          key.starts_with("kueue.x-k8s.io/") || key.starts_with("scheduling.x-k8s.io/") ||
          key.starts_with(kOlderPodGroupLabel) || key == kVolcanoQueueName || key == kKaiQueueName ||
          key == kOlderKaiQueueName || key == kVolcanoGroupName || key == kVolcanoPreemptable ||
-         key == kJobIndex || key == kMirrorPod || key.starts_with(kProvisioningParameter);
+         key == kKaiGroupName || key == kKaiSubgroup || key == kKaiStalenessGraceMark ||
+         key == kKaiStaleSince || key == kKaiPreemptionDelay || key == kJobIndex || key == kMirrorPod ||
+         key.starts_with(kProvisioningParameter);
 }
 
 // For a bound pod these name its queue, its devices and its owner. They are few, so no bound hides them: a tenant could push them
@@ -32,7 +34,7 @@ inline bool is_of_charge(std::string_view key) {
       kKueueQueue,       kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
       kGangSize,         kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
       kKueuePodGroup,    kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
-      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable};
+      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable, kKaiGroupName,       kKaiSubgroup};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

@@ -38,7 +38,7 @@ inline constexpr std::string_view kTenant = "berth.dev/tenant";
 
 inline constexpr std::string_view kBerthGroup = "berth.dev";
 
-// Volcano and KAI: their queues, and Volcano's PodGroups. The older label of a queue is that of Run:ai's own product.
+// Volcano and KAI: their queues and PodGroups. The older label of a queue is that of Run:ai's own product.
 inline constexpr std::string_view kVolcanoGroup = "scheduling.volcano.sh";
 inline constexpr std::string_view kVolcanoTopologyGroup = "topology.volcano.sh";
 inline constexpr std::string_view kVolcanoQueueName = "scheduling.volcano.sh/queue-name";
@@ -50,6 +50,12 @@ inline constexpr std::string_view kVolcanoDefaultQueue = "default";
 inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
 inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";
 inline constexpr std::string_view kOlderKaiQueueName = "runai/queue";
+inline constexpr std::string_view kKaiGroupName = "pod-group-name";  // annotation
+inline constexpr std::string_view kKaiSubgroup = "kai.scheduler/subgroup-name";
+// On a PodGroup. The second is written by KAI: since when the gang lacks pods that it needs.
+inline constexpr std::string_view kKaiStalenessGraceMark = "kai.scheduler/staleness-grace-period";
+inline constexpr std::string_view kKaiStaleSince = "kai.scheduler/stale-podgroup-timestamp";
+inline constexpr std::string_view kKaiPreemptionDelay = "kai.scheduler/preemption-delay";
 
 // Coscheduling (scheduler-plugins), the current label and the older ones.
 inline constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io";

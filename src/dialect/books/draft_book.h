@@ -74,6 +74,9 @@ struct Settings {
   TimeMs asks_more_since = 0;  // Standing
   WorkloadKind kind = WorkloadKind::kTraining;
   Restart restart;
+  std::optional<DurationMs> broken_for;  // Workload::broken_for, broken_since, preempts_after
+  TimeMs broken_since = 0;
+  DurationMs preempts_after = 0;
   std::optional<DurationMs> expected;
   TopologyRequest topology;  // of the gang as a whole
   std::vector<char> kept;    // by role: 1: no victim, others of the gang may be; empty: all are alike

@@ -25,6 +25,7 @@ std::map<std::string_view, std::int64_t> quotas_with_lent(const std::vector<Queu
     if (quota == nullptr) continue;
     auto& all = out[queue->name];
     all = saturating_add(all, quota->nominal);
+    if (quota->subtree_limit) all = std::min(all, *quota->subtree_limit);
     if (queue->parent.empty()) continue;
     auto& above = out[queue->parent];
     above = saturating_add(above, quota->lending_limit ? std::min(all, *quota->lending_limit) : all);

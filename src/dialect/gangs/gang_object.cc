@@ -1,5 +1,7 @@
 #include "dialect/gangs/gang_object.h"
 
+#include <algorithm>
+
 namespace berth::dialect {
 
 std::string GangSplit::part_of(const Labels& labels) const {
@@ -23,6 +25,24 @@ const GangSplit* GangObject::split_of(std::string_view part) const {
     if (split.has(part)) return &split;
   }
   return nullptr;
+}
+
+bool GangObject::has_part(std::string_view part) const {
+  const auto is_it = [&](const GangPart& known) { return known.name == part; };
+  return std::any_of(parts.begin(), parts.end(), is_it) || split_of(part) != nullptr;
+}
+
+TopologyRequest GangObject::topology_of(std::string_view part) const {
+  for (const GangPart& known : parts) {
+    if (known.name == part) return known.topology;
+  }
+  const GangSplit* split = split_of(part);
+  return split == nullptr ? TopologyRequest{} : split->topology;
+}
+
+bool GangObject::parts_ask_for_topology() const {
+  const auto asks = [](const auto& part) { return !part.topology.empty(); };
+  return std::any_of(parts.begin(), parts.end(), asks) || std::any_of(splits.begin(), splits.end(), asks);
 }
 
 std::int64_t GangObject::least_of(std::string_view part) const {

@@ -34,6 +34,7 @@ struct TierRequest {
 struct GangPart {
   std::string name;
   std::int64_t least = 1;
+  TopologyRequest topology = {};
   bool operator==(const GangPart&) const = default;
 };
 
@@ -45,6 +46,7 @@ struct GangSplit {
   std::int64_t least = 1;
   std::int64_t parts = 0;                 // so many of them must be there
   std::optional<TierRequest> tiers = {};  // of each part
+  TopologyRequest topology = {};          // the same, by labels of nodes
 
   // The part of a pod with these labels, "name:value,value"; "": it is of none, as all pods are where there are no keys.
   std::string part_of(const Labels& labels) const;
@@ -60,7 +62,10 @@ struct GangObject {
   std::string priority_class;     // "" = as its pods say
   bool preemptible = true;
   std::int64_t protected_from = std::numeric_limits<
-      std::int64_t>::max();  // at this priority it is no victim; unless it says otherwise itself
+      std::int64_t>::max();              // at this priority it is no victim; unless it says otherwise itself
+  std::optional<DurationMs> broken_for;  // Workload::broken_for, broken_since, preempts_after
+  TimeMs broken_since = 0;
+  DurationMs preempts_after = 0;
   TopologyRequest topology;
   std::optional<TierRequest> tiers;  // of all its pods together
   ResourceList asks;                 // at least, of all its pods together; base units
@@ -76,6 +81,11 @@ struct GangObject {
   // The fewest pods of this part; 0: any number.
   std::int64_t least_of(std::string_view part) const;
   const GangSplit* split_of(std::string_view part) const;
+  bool has_part(std::string_view part) const;
+  // What this part asks for itself, by labels of nodes.
+  TopologyRequest topology_of(std::string_view part) const;
+  // Whether any part asks for a topology of its own.
+  bool parts_ask_for_topology() const;
 };
 
 }  // namespace berth::dialect

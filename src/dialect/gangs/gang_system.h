@@ -41,6 +41,7 @@ struct GangSystem {
   std::string_view part = {};             // the mark of a pod that names its part
   std::string_view kept_mark = {};        // the mark of a pod that is "false" where it must not be evicted
   bool parts_are_named = false;           // a part that the object does not have is a mistake
+  bool surplus_preempts = false;          // pods beyond the least numbers have the rights of the others
   std::string_view queue_mark = {};       // the mark that the queue of an object stands for; "": it has none
   std::string_view default_queue = {};    // of an object that names none, where nothing else names one
   std::string_view version = {};          // of the API in which its status is written

@@ -342,7 +342,7 @@ class DraftSettings::OfPods {
   void find_nearness() {
     const auto asks = [](const GangSplit& split) { return split.tiers.has_value(); };
     const bool any = group_->tiers || std::any_of(group_->splits.begin(), group_->splits.end(), asks);
-    if (!any) return;
+    if (!any && !group_->parts_ask_for_topology()) return;
     depends_.emplace_back(kOnHyperNodes);
     GangNearness near = nearness_of(books_.objects.hyper_nodes(), *group_, draft_.roles, draft_.size);
     if (group_->tiers) out_.topology = std::move(near.whole);
@@ -405,6 +405,11 @@ class DraftSettings::OfPods {
     out_.preemptible = mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller.kind != "DaemonSet";
     if (group_ != nullptr && (!group_->preemptible || out_.priority >= group_->protected_from))
       out_.preemptible = false;
+    if (group_ != nullptr) {
+      out_.broken_for = group_->broken_for;
+      out_.broken_since = group_->broken_since;
+      out_.preempts_after = group_->preempts_after;
+    }
     keep();
     for (const Meta* meta : sources_) {
       if (out_.restart == Restart{}) out_.restart = restart_of(*meta, 0);

@@ -19,6 +19,14 @@ void count_for_quota(const QuotaCounts& counts, Group& group) {
   for (Group& child : group.groups) count_for_quota(counts, child);
 }
 
+// Slots beyond the least number ask for room with the rights of the others.
+void claim_surplus(PodSet& set) {
+  const std::int64_t least = set.least_count();
+  if (least >= set.count) return;
+  if (least > 0) set.bands.push_back({.count = least, .protected_from_reclaim = false});
+  set.bands.push_back({.count = set.count - least, .protected_from_reclaim = false});
+}
+
 // A Workload that waits alone says itself what it asks for.
 Group root_of_object(const IntakeBooks& books, const Draft& draft, const Settings& settings) {
   Group root = root_of(*draft.object);
@@ -62,6 +70,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
     set.least = settings.counts[i].least;
     if (i < settings.kept.size() && settings.kept[i] != 0)
       set.bands = {{.count = set.count, .priority = kNeverVictim, .protected_from_reclaim = true}};
+    if (draft.system != nullptr && draft.system->surplus_preempts && set.bands.empty()) claim_surplus(set);
     // Slots are told one by one, but for those that have no pod and wait.
     set.present = draft.waits || !role.expected.empty() ? set.count : 0;
     if (!grouped && !near) {
@@ -111,6 +120,9 @@ Workload workload_of(const IntakeBooks& books, const Draft& draft, const Setting
     w.asks_more_since = std::max(settings.created, settings.asks_more_since);
   if (settings.grows_since != 0) w.asks_more_since = std::max(settings.created, settings.grows_since);
   w.expected_duration = settings.expected;
+  w.broken_for = settings.broken_for;
+  w.broken_since = settings.broken_since;
+  w.preempts_after = settings.preempts_after;
   w.restart = settings.restart;
   w.root = draft.object ? root_of_object(books, draft, settings) : root_of_roles(draft, owner, settings);
   if (!draft.object) w.root.topology = settings.topology;

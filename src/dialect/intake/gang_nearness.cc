@@ -23,16 +23,20 @@ GangNearness nearness_of(const HyperBook& hyper_nodes, const GangObject& object,
   };
   if (object.tiers) out.whole = request(*object.tiers, "networkTopology");
   const auto asks = [](const GangSplit& split) { return split.tiers.has_value(); };
-  if (std::none_of(object.splits.begin(), object.splits.end(), asks)) return out;
+  const bool by_labels = object.parts_ask_for_topology();
+  if (!by_labels && std::none_of(object.splits.begin(), object.splits.end(), asks)) return out;
   std::set<std::string_view> ended;
   for (std::size_t r = 0; r < roles.size(); ++r) {
     const std::string& part = roles[r].part;
     const GangSplit* split = object.split_of(part);
     out.parts.emplace_back();
     if (r > 0 && roles[r - 1].part != part) ended.insert(roles[r - 1].part);
-    if (split == nullptr || !split->tiers) continue;
-    const std::string field = fmt::format("subGroupPolicy {}: networkTopology", split->name);
-    out.parts.back() = request(*split->tiers, field);
+    const bool by_tiers = split != nullptr && split->tiers;
+    const TopologyRequest own = object.topology_of(part);
+    if (!by_tiers && own.empty()) continue;
+    const std::string field = by_tiers ? fmt::format("subGroupPolicy {}: networkTopology", split->name)
+                                       : std::string("topologyConstraint");
+    out.parts.back() = by_tiers ? request(*split->tiers, field) : own;
     if (!ended.contains(part) || out.why_not) continue;
     out.why_not = reason_of(
         ReasonCode::kUnsupported,

@@ -271,8 +271,9 @@ std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem& sy
   }
   if (auto reason = lacks_subgroups(object, roles, size)) return reason;
   for (const Role& role : roles) {
-    if (!system.parts_are_named || object.parts.empty() || pods_of_part(roles, role.part) == 0) continue;
-    if (object.least_of(role.part) == 0)
+    const bool has_parts = !object.parts.empty() || !object.splits.empty();
+    if (!system.parts_are_named || !has_parts || pods_of_part(roles, role.part) == 0) continue;
+    if (!object.has_part(role.part))
       return reason_of(ReasonCode::kInvalid,
                        fmt::format("its PodGroup has no subgroup {}, which the label {} of a pod names",
                                    role.part.empty() ? "\"\"" : role.part, system.part));

@@ -11,6 +11,11 @@ QueueResources: cpu=QueueResource gpu=QueueResource memory=QueueResource
 QueueResource: limit overQuotaWeight quota
 QueueStatus: allocated allocatedNonPreemptible childQueues conditions=QueueCondition requested
 QueueCondition: lastProbeTime lastTransitionTime message reason status type
+PodGroup: apiVersion kind metadata=ObjectMeta spec=PodGroupSpec status
+PodGroupSpec: markUnschedulable minMember minSubGroup preemptibility preemptionDelay priorityClassName queue
+  schedulingBackoff stalenessGracePeriod subGroups=SubGroup topologyConstraint=TopologyConstraint
+SubGroup: minMember minSubGroup name parent topologyConstraint=TopologyConstraint
+TopologyConstraint: preferredTopologyLevel requiredTopologyLevel topology
 )";
 
 constexpr std::string_view kKaiPrefixes[] = {"kai.scheduler/"};
@@ -37,9 +42,9 @@ constexpr std::string_view kKaiKeys[] = {
 
 constexpr KnownKind kKaiKinds[] = {
     {"scheduling.run.ai", "Queue", "v2 v1", "Queue"},
+    {"scheduling.run.ai", "PodGroup", "v2alpha2", "PodGroup"},
     // Not read, and no mistakes.
     {"scheduling.run.ai", "BindRequest", "", ""},
-    {"scheduling.run.ai", "PodGroup", "", ""},
 };
 
 }  // namespace

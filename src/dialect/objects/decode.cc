@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "dialect/gangs/decode_pod_group.h"
+#include "dialect/kai/decode_pod_group.h"
 #include "dialect/kueue/decode_provisioning.h"
 #include "dialect/kueue/decode_queues.h"
 #include "dialect/kueue/decode_workload.h"
@@ -64,6 +65,8 @@ constexpr std::array kDecoders{
     Decoder<V>{Kind::kJob, [](FieldReader<V>& f, const V& v) -> Object { return read_job(f, v); }},
     Decoder<V>{Kind::kVolcanoPodGroup,
                [](FieldReader<V>& f, const V& v) -> Object { return read_volcano_pod_group(f, v); }},
+    Decoder<V>{Kind::kKaiPodGroup,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_kai_pod_group(f, v); }},
     Decoder<V>{Kind::kHyperNode,
                [](FieldReader<V>& f, const V& v) -> Object { return read_hyper_node(f, v); }},
     Decoder<V>{Kind::kPodGroup, [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group(f, v); }},

@@ -6,12 +6,13 @@
 #include <array>
 
 #include "dialect/gangs/pod_group.h"
+#include "dialect/kai/pod_group.h"
 #include "dialect/volcano/pod_group.h"
 
 namespace berth::dialect {
 namespace {
 
-constexpr std::array kSystems = {&PodGroup::kGang, &VolcanoPodGroup::kGang};
+constexpr std::array kSystems = {&PodGroup::kGang, &VolcanoPodGroup::kGang, &KaiPodGroup::kGang};
 
 }  // namespace
 

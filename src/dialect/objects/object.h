@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "dialect/gangs/pod_group.h"
+#include "dialect/kai/pod_group.h"
 #include "dialect/kueue/objects.h"
 #include "dialect/owners/declared/declared.h"
 #include "dialect/owners/deployment/deployment.h"
@@ -26,8 +27,8 @@ using Object =
                  ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
                  VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
                  ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
-                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, CsiDriver,
-                 CsiStorageCapacity, HyperNode, DisruptionBudget, Declared>;
+                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, KaiPodGroup,
+                 CsiDriver, CsiStorageCapacity, HyperNode, DisruptionBudget, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

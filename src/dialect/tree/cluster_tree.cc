@@ -221,7 +221,8 @@ const TreeQueue::Amount* Growth::said(const Branch& branch, const Pair& pair) {
   return nullptr;
 }
 
-// From the leaves up: a queue with children is guaranteed what it says, or what they are, whichever is more.
+// From the leaves up: a queue with children is guaranteed what it says, or what they are, whichever is more. One that cuts theirs is
+// guaranteed what it says.
 void Growth::sum(const std::string& name) {
   Branch& branch = branches.find(name)->second;
   Amounts below;
@@ -246,10 +247,12 @@ void Growth::sum(const std::string& name) {
     const std::int64_t children = it == below.end() ? 0 : it->second;
     if (name != kTreeRoot && children > amount.guaranteed && amount.guaranteed > 0) {
       problems_.push_back(
-          {shown(name), fmt::format("its children are guaranteed {} of {} together, more than its own {}: "
-                                    "theirs counts",
-                                    format_amount(pair.second, children), pair.second,
-                                    format_amount(pair.second, amount.guaranteed))});
+          {shown(name),
+           fmt::format("its children are guaranteed {} of {} together, more than its own {}: "
+                       "{}",
+                       format_amount(pair.second, children), pair.second,
+                       format_amount(pair.second, amount.guaranteed),
+                       branch.object->cuts_guarantees ? "beyond that it borrows" : "theirs counts")});
     }
     if (amount.limit && children > *amount.limit) {
       problems_.push_back(
@@ -258,7 +261,7 @@ void Growth::sum(const std::string& name) {
                        format_amount(pair.second, children), pair.second,
                        format_amount(pair.second, *amount.limit))});
     }
-    all = std::max(children, amount.guaranteed);
+    all = branch.object->cuts_guarantees ? amount.guaranteed : std::max(children, amount.guaranteed);
   }
 }
 
@@ -357,6 +360,7 @@ Queue Growth::build(const std::string& name) const {
     q.weight = object.weight;
     q.priority = object.priority;
     q.sharing = object.sharing;
+    q.ranks_within_quota = object.ranks_within_quota;
     q.half_life = object.half_life;
     q.order = object.order;
     q.ordering = object.ordering;
@@ -391,10 +395,13 @@ Queue Growth::build(const std::string& name) const {
             branch.by_weight ? std::max<std::int64_t>(0, guaranteed - amount->guaranteed) : 0;
         if (amount->lendable)
           quota.lending_limit = std::min(saturating_add(*amount->lendable, more), guaranteed);
+        if (branch.object->firm_within_guaranteed) quota.firm_limit = amount->guaranteed;
+        if (branch.object->cuts_guarantees && below > guaranteed) quota.subtree_limit = guaranteed;
       }
       // More than Berth counts is as good as all there could be.
       quota.nominal = std::min(quota.nominal, kMostQuota);
-      for (auto* bound : {&quota.borrowing_limit, &quota.lending_limit}) {
+      for (auto* bound :
+           {&quota.borrowing_limit, &quota.lending_limit, &quota.firm_limit, &quota.subtree_limit}) {
         if (*bound) *bound = std::min(**bound, kMostQuota);
       }
       q.quotas.push_back(std::move(quota));

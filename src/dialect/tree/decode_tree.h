@@ -209,8 +209,12 @@ KaiQueue read_kai_queue(FieldReader<V>& f, const V& object) {
   out.weight =
       of.find("overQuotaWeight").present() ? read_weight_of(f, of, "overQuotaWeight") : Rational{0, 1000};
   out.priority = f.integer(spec, "priority", 100, -2147483648ll, 2147483647ll);
+  out.firm_within_guaranteed = true;
+  out.cuts_guarantees = true;
   // A queue below it with less than its part of the surplus takes that back from one with more.
   out.sharing = Sharing::kDominantShare;
+  out.ranks_within_quota = true;
+  out.preemption.victims = VictimOrder::kLatestInOrder;
   out.preemption.minimum_runtime = read_duration(f, spec, "preemptMinRuntime", 0);
   out.preemption.minimum_runtime_across = read_duration(f, spec, "reclaimMinRuntime", 0);
   return out;

@@ -39,6 +39,12 @@ struct TreeQueue {
   PreemptionPolicy preemption{.within = WithinQueue::kLowerPriority, .reclaim = Reclaim::kAny};
   StopPolicy stop = StopPolicy::kNone;
   Placement placement = Placement::kDefault;
+  // Work that is not preemptible stays within what the queue is guaranteed by its own object (Quota::firm_limit).
+  bool firm_within_guaranteed = false;
+  // Where the queues below it are guaranteed more together than its own object says, that is still all that it is guaranteed
+  // (Quota::subtree_limit). Otherwise theirs counts.
+  bool cuts_guarantees = false;
+  bool ranks_within_quota = false;          // Queue::ranks_within_quota
   std::optional<LabelSelector> namespaces;  // whose work it takes; none: anybody's
   std::string problem;
 

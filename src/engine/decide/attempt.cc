@@ -130,11 +130,11 @@ Attempt::Found Attempt::find(const Assignment* only) {
 }
 
 // Its own shortages, whatever the search found. Work blocks no other work if too many of its parts lack pods, or if they ask for
-// more than its queue can ever have. The same holds if its own lane is full.
+// more than its queue can ever have. The same holds if a limit that binds it is full.
 std::optional<Failure> Attempt::own_shortage(const Failure& lacking) {
   if (!lacking.by_quota && !lacking.by_nodes) return std::nullopt;
   if (Failure parts = lacks_parts(state_, w_); !parts.reasons.empty()) return parts;
-  if (Failure lane = beyond_lane(state_, w_, lacking); !lane.reasons.empty()) return lane;
+  if (Failure limit = beyond_limit(state_, w_, lacking); !limit.reasons.empty()) return limit;
   return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 //
 // The steps, for an assignment of flavors to pod sets (find()):
 //   1. start    where there is room now
-//   2. stop     if nothing that ends or yields would help: pods are missing, the lane is full, only surplus waits (stops())
+//   2. stop     if nothing that ends or yields would help: pods are missing, a limit is full, only surplus waits (stops())
 //   3. wait     for room that is about to be free and is not pledged, instead of evicting work
 //   4. victims  that make room (preempt/with_places/victims.h)
 // Each place stands beside what is reserved from the workload (reserved.h).

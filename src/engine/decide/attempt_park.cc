@@ -79,10 +79,10 @@ void Attempt::stand_in_line(const Failure& failure, const VictimSearch* search, 
       failure.never || (found_out && !failure.reasons.empty() &&
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere));
   // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue. The same holds for surplus
-  // without room, and for work that waits for its own lane: other lanes need not wait for that.
+  // without room, and for work that waits for other work in a limit of its own: others need not wait for that.
   const bool surplus = claim_of(w_).free_room_only;
   why.in_line =
-      (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_lane;
+      (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_limit;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const Structure& structure = state_.structures[w_.structure];

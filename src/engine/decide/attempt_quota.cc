@@ -114,7 +114,7 @@ std::optional<VictimPlan> Attempt::quota_plan(const FlavorChooser& chooser) {
   }
   if (chooser.mode() == FlavorMode::kFits) return plan;
   if (is_patient(state_, w_)) {
-    more_at_ = std::min(more_at_, w_.patient_until);
+    more_at_ = std::min(more_at_, w_.preempts_from());
     return std::nullopt;
   }
   const auto fits = [&](bool borrowing) {
@@ -220,7 +220,7 @@ void Attempt::with_quota() {
   Failure failure = placer->failure();
   failure.steps_ended = failure.steps_ended || quota_steps_.ended();
   if (auto own = own_shortage(failure)) failure = *std::move(own);
-  if (failure.by_quota && !failure.never && !failure.of_lane) {
+  if (failure.by_quota && !failure.never && !failure.of_limit) {
     const std::string by_force = stands_back(state_, w_);
     if (is_patient(state_, w_) || !by_force.empty()) {
       failure.reasons.push_back(no_victims(state_, w_));

@@ -22,6 +22,10 @@ constexpr int kMostRounds = 1000;
 
 constexpr std::string_view kTermFails = "a required term about other pods fails on node {}";
 
+std::string text_of(DurationMs time) {
+  return time < kMinute ? fmt::format("{} s", time / kSecond) : fmt::format("{} min", time / kMinute);
+}
+
 // Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
 bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
   std::vector<std::int64_t> started(structure.groups.size(), 0);
@@ -82,7 +86,7 @@ std::vector<Decision> Decider::run() {
     const bool may_be_placed = state_.news.unplaced && !state_.unplaced.empty();
     if (state_.news.gained_nodes.empty() && state_.news.gained_roots.empty() && !state_.news.gained_now &&
         !state_.news.holds_suspect && !state_.accounts.counted().news().any() && !may_be_placed &&
-        !state_.pending.next().valid())
+        !state_.pending.next().valid() && !end_broken())
       break;
   }
   if (state_.news.holds_later && some_hold_has_its_room()) state_.news.look_at_holds = state_.now + 1;
@@ -114,6 +118,24 @@ void Decider::drain_stopped() {
   }
 }
 
+// Gangs that could not be completed in this round, and have lacked slots for as long as they may.
+bool Decider::end_broken() {
+  bool any = false;
+  while (state_.now > 0 && !state_.broken.empty() && state_.broken.begin()->first <= state_.now) {
+    const WorkloadId id = state_.broken.begin()->second;
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (w.broke_at == 0) {
+      state_.note_broken(id);
+      continue;
+    }
+    const Reason why{ReasonCode::kBroken, "", text_of(state_.now - w.broke_at), 0, 0, 0, {}};
+    if (w.held() > 0) round_.decisions.release_hold(id, why, 0);
+    round_.decisions.evict(id, why, "", victim_cost(state_, w, state_.now), 0);
+    any = true;
+  }
+  return any;
+}
+
 // The account of a held slot that is overdrawn, in words; "": none.
 std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) const {
   const Charged held = charged(w, slot);
@@ -121,6 +143,8 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
   if (const auto over = state_.accounts.overdrawn_in_queue(held, Mode::kPlan)) {
     const std::string_view resource = state_.resource_name(over->pair);
     if (over->of == Overdraft::Of::kQuota) return fmt::format("the queue's quota of {} shrank", resource);
+    if (over->of == Overdraft::Of::kFirm)
+      return fmt::format("work that is not preemptible may have less {} than was held", resource);
     return fmt::format("what {} may have of {} in this queue shrank",
                        state_.queues[w.queue.index()].lanes.name(w.lane), resource);
   }
@@ -478,15 +502,20 @@ std::optional<std::vector<CountedCrossing>> Decider::new_crossings() {
   return out;
 }
 
-// New charges may put waiting work of limited lanes beyond its limit: it no longer blocks the work behind it. True: some work is
-// awake because of that.
+// New charges may put waiting work beyond a limit that binds it: it no longer blocks the work behind it. True: some work is awake
+// because of that.
 bool Decider::let_pass() {
   bool any = false;
-  for (const QueueId queue : std::exchange(state_.news.filled_lanes, {})) {
+  std::set<QueueId> filled = std::exchange(state_.news.filled_lanes, {});
+  const std::set<QueueId> firm = std::exchange(state_.news.filled_firm, {});
+  for (std::size_t q = 0; q < state_.queues.size() && !firm.empty(); ++q) {
+    if (firm.contains(state_.accounts.firm().widest(QueueId(q)))) filled.insert(QueueId(q));
+  }
+  for (const QueueId queue : filled) {
     for (const ClassId id : state_.pending.in_line(queue)) {
       const WorkloadState& w = state_.workloads[state_.pending.at(id).members.begin()->workload.index()];
       const bool is_known = w.needs_all && !grows(w);
-      if (is_known && beyond_lane(state_, w, {}).reasons.empty()) continue;
+      if (is_known && beyond_limit(state_, w, {}).reasons.empty()) continue;
       state_.pending.wake(id);
       any = true;
     }

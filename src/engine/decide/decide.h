@@ -3,6 +3,7 @@
 //   2. held work whose room has become free
 //   3. work that has quota and whose nodes have come
 //   4. pending work in its order: each is started, or gets a hold (with victims), or is parked with its reasons (attempt.h)
+//   5. the end of gangs that lack slots for too long (Workload::broken_for)
 // until nothing more changes.
 #pragma once
 
@@ -25,6 +26,7 @@ class Decider {
  private:
   void end_withdrawn();
   void drain_stopped();
+  bool end_broken();  // whether it ended a gang
   void start_holders();
   bool charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed);
   // Finds places for work that has quota alone and no longer awaits nodes, in its flavors: all slots at once, if there is room.

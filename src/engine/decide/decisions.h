@@ -66,7 +66,7 @@ class Decisions {
   bool borrows_from(WorkloadId borrower, const WorkloadState& w, std::span<const QuotaItem> asked) const;
   // In a trial: what has started of it in this decide().
   void charge_start(WorkloadId id, int sign);
-  // With that charged: is no node, device, queue or lane of it beyond what it has?
+  // With that charged: is no node, device, queue or limit of it beyond what it has?
   bool start_fits(WorkloadId id) const;
   // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before. Starts that go
   // with the former have gone too. Those are behind them in a strict queue, or have their places by them.

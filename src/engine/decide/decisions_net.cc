@@ -245,7 +245,7 @@ void Decisions::charge_start(WorkloadId id, int sign) {
   }
 }
 
-// With its slots charged: is no node, device, queue or lane of it beyond what it has?
+// With its slots charged: is no node, device, queue or limit of it beyond what it has?
 bool Decisions::start_fits(WorkloadId id) const {
   const WorkloadState& v = state_.workloads[id.index()];
   const auto& slots = begun_.at(id.value).slots;

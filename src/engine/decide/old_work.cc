@@ -37,7 +37,7 @@ bool OldWork::has_turn(const QueueState& q) {
   return waits && takes_turn(q.turn->workload);
 }
 
-// Its turn lasts until it starts, or holds room. A turn passes by work that lacks pods or waits for its own lane. It passes by
+// Its turn lasts until it starts, or holds room. A turn passes by work that lacks pods or waits in a limit of its own. It passes by
 // work that could not start in the empty cluster, too. Identical work shares its answer.
 void OldWork::give_turn(QueueId queue) {
   QueueState& q = state_.queues[queue.index()];

@@ -97,51 +97,56 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
 
 bool stands_aside(State& state, const WorkloadState& w) {
   return claim_of(w).free_room_only || !lacks_parts(state, w).reasons.empty() ||
-         !beyond_lane(state, w, {}).reasons.empty();
+         !beyond_limit(state, w, {}).reasons.empty();
 }
 
-// Pod sets that must start, and for which other work of its own lane must end first. Either one pod set fits the lane's limits in no
-// choice of flavors. Or all of them together do not fit, each charged for its cheapest choice. Where some may be left out, and for
-// growth, the failure of the search says it.
-Failure beyond_lane(State& state, const WorkloadState& w, const Failure& found) {
+// Pod sets that must start, and for which other work within a limit must end first. Either one pod set fits the limits in no choice of
+// flavors. Or all of them together do not fit, each charged for its cheapest choice. Where some may be left out, and for growth, the
+// failure of the search says it.
+Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found) {
   Failure out;
   out.by_quota = true;
-  out.of_lane = true;
-  const QueueState& queue = state.queues[w.queue.index()];
-  if (!state.accounts.limits(w.queue).any()) return out;
+  out.of_limit = true;
+  if (!state.is_limited(w)) return out;
   if (!w.needs_all || grows(w)) {
-    const bool all = std::all_of(found.reasons.begin(), found.reasons.end(),
-                                 [](const Reason& r) { return r.code == ReasonCode::kLaneLimit; });
+    const bool all = std::all_of(found.reasons.begin(), found.reasons.end(), [](const Reason& r) {
+      return r.code == ReasonCode::kLaneLimit || r.code == ReasonCode::kFirmLimit;
+    });
     if (all) out.reasons = found.reasons;
     return out;
   }
   const auto tell = [&](FlavorResource pair, std::int64_t need) {
-    const std::int64_t room = state.lane_room(w, pair, Mode::kStart);
-    Reason reason{ReasonCode::kLaneLimit,
-                  queue.lanes.name(w.lane),
-                  std::string(state.resource_name(pair)),
-                  need,
-                  room,
-                  0,
-                  {}};
-    const auto same = std::find_if(out.reasons.begin(), out.reasons.end(),
-                                   [&](const Reason& r) { return r.detail == reason.detail; });
+    const std::int64_t room = state.limit_room(w, pair, Mode::kStart);
+    const bool of_lane = state.lane_room(w, pair, Mode::kStart) == room;
+    Reason reason = of_lane ? Reason{ReasonCode::kLaneLimit,
+                                     state.queues[w.queue.index()].lanes.name(w.lane),
+                                     std::string(state.resource_name(pair)),
+                                     need,
+                                     room,
+                                     0,
+                                     {}}
+                            : firm_limit_reason(state, w, pair, need, room);
+    const auto same = std::find_if(out.reasons.begin(), out.reasons.end(), [&](const Reason& r) {
+      return r.detail == reason.detail && r.code == reason.code;
+    });
     if (same == out.reasons.end()) {
       out.reasons.push_back(std::move(reason));
     } else if (need - room < same->need - same->have) {  // of several flavors the one that came nearest
       *same = std::move(reason);
     }
   };
-  for (const QuotaItem& limit : state.accounts.limits(w.queue).limits()) {
-    const std::int64_t room = state.lane_room(w, limit.pair, Mode::kPlan);
+  for (std::size_t p = 0; p < state.quota.pairs(); ++p) {
+    const FlavorResource pair(p);
+    const std::int64_t room = state.limit_room(w, pair, Mode::kPlan);
+    if (room == kInt64Max) continue;
     std::int64_t together = 0;
     for (const auto& set : w.sets) {
       const std::int64_t least = set.least - set.active;
       const std::vector<ChargeId> choices = state.choices(set);
       if (least <= 0 || choices.empty()) continue;
-      together = saturating_add(together, saturating_mul(least_charge(state, choices, limit.pair), least));
+      together = saturating_add(together, saturating_mul(least_charge(state, choices, pair), least));
     }
-    if (together > 0 && together > room) tell(limit.pair, together);
+    if (together > 0 && together > room) tell(pair, together);
   }
   for (const auto& set : w.sets) {
     const std::int64_t least = set.least - set.active;
@@ -151,7 +156,7 @@ Failure beyond_lane(State& state, const WorkloadState& w, const Failure& found) 
     for (const ChargeId choice : choices) {
       for (const QuotaItem& item : state.charges[choice].quota) {
         const std::int64_t need = saturating_mul(item.amount, least);
-        if (need == 0 || need <= state.lane_room(w, item.pair, Mode::kPlan)) continue;
+        if (need == 0 || need <= state.limit_room(w, item.pair, Mode::kPlan)) continue;
         beyond.emplace_back(item.pair, need);
         break;
       }

@@ -29,6 +29,7 @@ class Recount {
       return fail(ErrorCode::kInternal, "a hold is listed that no workload has");
     for (std::size_t n = 0; n < state_.nodes.size(); ++n) BERTH_TRY(node(NodeId(n)));
     BERTH_TRY(lanes());
+    BERTH_TRY(firm());
     BERTH_TRY(terms());
     for (std::size_t q = 0; q < state_.queues.size(); ++q) BERTH_TRY(queue(QueueId(q)));
     return {};
@@ -86,6 +87,8 @@ class Recount {
       for (const QuotaItem& item : c.quota) {
         on_queues_[{w.queue.value, item.pair.value}][plane] += item.amount;
         on_lanes_[{w.queue.value, w.lane, item.pair.value}][plane] += item.amount;
+        for (QueueId at = w.queue; at.valid() && !w.preemptible; at = state_.quota.parent(at))
+          firm_in_[{at.value, item.pair.value}][plane] += item.amount;
       }
       if (state_.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
       for (const auto& a : state_.shapes[c.shape].shape.amounts) {
@@ -173,6 +176,20 @@ class Recount {
     return {};
   }
 
+  Status firm() const {
+    for (const FirmLimits::Limit& limit : state_.accounts.firm().limits()) {
+      const Planes want = at(firm_in_, limit.queue.index(), limit.pair.index());
+      for (const Plane plane : {kNow, kAfter}) {
+        const std::int64_t used = state_.accounts.firm().used(limit, plane);
+        if (used == want[plane]) continue;
+        return fail(ErrorCode::kInternal, "queue {}: its firm work is charged {} of {}, the slots make {}",
+                    state_.queues[limit.queue.index()].spec.name, used, state_.resource_name(limit.pair),
+                    want[plane]);
+      }
+    }
+    return {};
+  }
+
   // Own use of the leaves, and of every inner queue what its children put on it.
   Status queue(QueueId id) const {
     for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
@@ -198,6 +215,7 @@ class Recount {
   std::map<Key, Planes> on_devices_;
   std::map<Key, Planes> on_tokens_;
   std::map<Key, Planes> on_queues_;
+  std::map<Key, Planes> firm_in_;  // of work that is not preemptible, in each queue above it, too
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;
   std::size_t holders_ = 0;
 };

@@ -19,6 +19,7 @@ bool is_of_room(const Reason& reason) {
     case ReasonCode::kTopology:
     case ReasonCode::kQuota:
     case ReasonCode::kLaneLimit:
+    case ReasonCode::kFirmLimit:
       return true;
     default:
       return std::any_of(reason.children.begin(), reason.children.end(), is_of_room);

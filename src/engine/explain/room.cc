@@ -92,7 +92,8 @@ void RoomNow::renew_each(Reason& reason) {
     case ReasonCode::kQuota:
       return renew_quota(reason);
     case ReasonCode::kLaneLimit:
-      return renew_lane(reason);
+    case ReasonCode::kFirmLimit:
+      return renew_limit(reason);
     case ReasonCode::kNodes:
       return renew_nodes(reason);
     case ReasonCode::kTopology:
@@ -117,16 +118,20 @@ void RoomNow::renew_quota(Reason& reason) const {
   }
 }
 
-void RoomNow::renew_lane(Reason& reason) const {
+void RoomNow::renew_limit(Reason& reason) const {
+  const auto room_of = [&](FlavorResource pair) {
+    return reason.code == ReasonCode::kLaneLimit ? state_.lane_room(w_, pair, Mode::kStart)
+                                                 : state_.firm_room(w_, pair, Mode::kStart);
+  };
   std::optional<FlavorResource> only;
-  for (const QuotaItem& limit : state_.accounts.limits(w_.queue).limits()) {
-    if (state_.resource_name(limit.pair) != reason.detail) continue;
+  for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
+    const FlavorResource pair(p);
+    if (state_.resource_name(pair) != reason.detail || room_of(pair) == kInt64Max) continue;
     if (only) return;  // one of each flavor: the nearest is the one that was found
-    only = limit.pair;
+    only = pair;
   }
   if (!only) return;
-  if (const std::int64_t room = state_.lane_room(w_, *only, Mode::kStart); room < reason.need)
-    reason.have = room;
+  if (const std::int64_t room = room_of(*only); room < reason.need) reason.have = room;
 }
 
 // -------------------------------------------------------------------------------------------------------------- nodes
@@ -470,9 +475,8 @@ void RoomNow::say_enough(Reason& reason) {
     for (const QuotaItem& item : charge.quota) {
       const bool is_it = state_.resource_name(item.pair) == lacks.subject;
       const std::int64_t need = saturating_mul(item.amount, least);
-      if (!is_it && (need > quota_left(item.pair) || need > state_.lane_room(w_, item.pair, Mode::kStart)))
-        return;
-      if (is_it && need > state_.lane_room(w_, item.pair, Mode::kStart)) return;
+      if (!is_it && need > quota_left(item.pair)) return;
+      if (need > state_.limit_room(w_, item.pair, Mode::kStart)) return;
     }
     enough.subject = lacks.subject;
     enough.detail = lacks.detail;

@@ -36,7 +36,7 @@ class RoomNow {
   std::int64_t quota_left(FlavorResource pair) const;
   void renew_each(Reason& reason);
   void renew_quota(Reason& reason) const;
-  void renew_lane(Reason& reason) const;
+  void renew_limit(Reason& reason) const;
   void renew_nodes(Reason& reason);
   void renew_domain(Reason& reason);
   std::vector<Reason> short_sets();

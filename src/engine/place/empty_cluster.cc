@@ -76,6 +76,7 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   w.queue = state_.intern_queue(std::string(live.queue_names.name(from.queue.value)));
   const std::string& lane = live.queues[from.queue.index()].lanes.name(from.lane);
   w.lane = state_.queues[w.queue.index()].lanes.number(lane, state_.now);
+  w.preemptible = from.preemptible;
   const std::string& structure = live.structures.key(from.structure);
   const auto known = state_.structures.find(structure);
   w.structure = known ? *known : state_.structures.add(structure, live.structures[from.structure]);

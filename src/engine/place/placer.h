@@ -41,8 +41,8 @@ struct Failure {
   bool never =
       // whatever else runs: decided by the request, not by a search, which examines one part after the other
       false;
-  bool of_parts = false;        // too few of its pod sets could start in the empty cluster
-  bool of_lane = false;         // it waits only for other work of its own lane
+  bool of_parts = false;  // too few of its pod sets could start in the empty cluster
+  bool of_limit = false;  // it waits only for other work within a limit that binds it (State::is_limited)
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 
@@ -52,6 +52,10 @@ std::int64_t least_charge(const State& state, std::span<const ChargeId> choices,
 std::string set_mark(const WorkloadState& w, std::size_t set);
 // The reason "pods are missing", counted over the whole workload.
 Reason lacks_pods_of(const WorkloadState& w);
+
+// The reason that firm work may have only `room` of the pair where it needs `need`: of the queue whose limit leaves least.
+Reason firm_limit_reason(const State& state, const WorkloadState& w, FlavorResource pair, std::int64_t need,
+                         std::int64_t room);
 
 class Placer {
  public:

@@ -36,6 +36,18 @@ Reason lacks_pods_of(const WorkloadState& w) {
   return out;
 }
 
+Reason firm_limit_reason(const State& state, const WorkloadState& w, FlavorResource pair, std::int64_t need,
+                         std::int64_t room) {
+  const QueueId queue = state.accounts.firm().tightest(w.queue, pair, Mode::kStart);
+  return {ReasonCode::kFirmLimit,
+          state.queues[queue.index()].spec.name,
+          std::string(state.resource_name(pair)),
+          need,
+          room,
+          0,
+          {}};
+}
+
 void Placer::note(Reason reason) {
   const auto same = [&](const Reason& r) {
     return r.code == reason.code && r.subject == reason.subject && r.detail == reason.detail;
@@ -64,6 +76,8 @@ void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) 
             0,
             {}});
     }
+    if (const std::int64_t room = state_.firm_room(w_, item.pair, mode_); own > room && own > 0)
+      note(firm_limit_reason(state_, w_, item.pair, need, saturating_add(room, given)));
     const std::int64_t have = state_.quota.available(w_.queue, item.pair, mode_);
     if (own <= have) continue;
     const std::int64_t most = state_.quota.potential(w_.queue, item.pair);

@@ -95,10 +95,11 @@ Share Fairness::weighted(QueueId queue, Int128 num, Int128 den) const {
   return {.num = num * wden, .den = den * wnum};
 }
 
-Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const {
+Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask, bool within) const {
   if (!counts(queue)) return {};
   const QueueId parent = quota_.parent(queue);
   const Sharing sharing = nodes_[parent.index()].sharing;
+  const bool ranks = sharing == Sharing::kDominantShare && nodes_[parent.index()].ranks_within_quota;
   const auto& lendable = lendable_[parent.index()];
   Share best;
   const auto larger = [&](Int128 num, Int128 den) {
@@ -137,8 +138,10 @@ Share Fairness::share(QueueId queue, QueueId leaf, std::span<const QuotaItem> as
     over = true;
     borrowed[r] = saturating_add(borrowed[r], saturating_sub(use, quota));
   }
-  if (sharing == Sharing::kGuaranteedShare && !over) {
+  over = over && !within;
+  if ((sharing == Sharing::kGuaranteedShare || ranks) && !over) {
     for (std::size_t r = 0; r < resources_; ++r) larger(used[r], own[r]);
+    best.priority = ranks ? nodes_[queue.index()].priority : 0;
     return best;
   }
   for (std::size_t r = 0; r < resources_; ++r) larger(borrowed[r], lendable[r]);

@@ -5,7 +5,8 @@
 //   borrowed(n, r)   = sum of max(0, use - subtree quota) over the flavors
 //   lendable(p, r)   = sum of what p could have in an empty cluster (QuotaTree::potential)
 //   dominant-share   = max over r of borrowed(n, r) / lendable(p, r), divided by n's weight. Among queues that borrow, a higher
-//                    priority among the siblings goes before all shares.
+//                    priority among the siblings goes before all shares. With Queue::ranks_within_quota the same holds among those
+//                    within their quotas, and then the part of guaranteed-share counts there.
 //   guaranteed-share = where n stays within its quota: max over r of use / subtree quota, unweighted (the quota is the weight).
 //   These queues come before all that exceed theirs, which compare by dominant-share.
 //   decayed-use      = max over r of D(n, r) / (lendable(p, r) x tick), divided by n's weight
@@ -43,10 +44,9 @@ namespace berth::engine {
 
 // A non-negative fraction with what ranks before it.
 struct Share {
-  bool over = false;  // beyond its guarantee by anything that counts
-  std::int64_t priority =
-      0;  // of its queue among the siblings, where it is beyond its guarantee: the higher first
-  bool weightless = false;  // of a queue of weight 0
+  bool over = false;          // beyond its guarantee by anything that counts
+  std::int64_t priority = 0;  // of its queue among the siblings, where that counts: the higher first
+  bool weightless = false;    // of a queue of weight 0
   Int128 num = 0;
   Int128 den = 1;  // positive
 
@@ -61,6 +61,7 @@ class Fairness {
  public:
   struct Node {
     Sharing sharing = Sharing::kPriority;  // of its children
+    bool ranks_within_quota = false;       // the same
     DurationMs half_life = 0;
     Rational weight;            // of its own
     std::int64_t priority = 0;  // the same
@@ -79,7 +80,8 @@ class Fairness {
     return counts_above_[queue.index()] != 0;
   }  // its own or an ancestor's
   // The share of `queue`, an ancestor of `leaf` or itself, with `ask` added to the leaf. Zero where it does not count.
-  Share share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask) const;
+  // `within`: as if it stayed within its quota.
+  Share share(QueueId queue, QueueId leaf, std::span<const QuotaItem> ask, bool within = false) const;
 
   // The use of a leaf is about to change: its use since the last note counts until `now`.
   void note_use(QueueId leaf, TimeMs now);

@@ -40,6 +40,7 @@ void QuotaTree::rebuild(std::vector<Node> nodes, std::size_t pairs) {
   pairs_ = pairs;
   parents_.assign(nodes.size(), QueueId());
   cells_.assign(nodes.size() * pairs_, Cell{});
+  std::vector<std::pair<std::size_t, std::int64_t>> cuts;  // by cell
   for (std::size_t q = 0; q < nodes.size(); ++q) {
     parents_[q] = nodes[q].parent;
     for (const Limit& limit : nodes[q].limits) {
@@ -48,8 +49,11 @@ void QuotaTree::rebuild(std::vector<Node> nodes, std::size_t pairs) {
       c.nominal = limit.nominal;
       c.borrowing = limit.borrowing ? std::max<std::int64_t>(0, *limit.borrowing) : -1;
       c.local = limit.lending ? -1 - *limit.lending : 0;  // the limit, until the subtree is known
+      if (limit.subtree) cuts.emplace_back(q * pairs_ + limit.pair.index(), *limit.subtree);
     }
   }
+
+  std::sort(cuts.begin(), cuts.end());
 
   // Children before parents.
   heights_.assign(nodes.size(), 0);
@@ -67,6 +71,11 @@ void QuotaTree::rebuild(std::vector<Node> nodes, std::size_t pairs) {
     for (std::size_t p = 0; p < pairs_; ++p) {
       Cell& c = cells_[q * pairs_ + p];
       c.subtree = saturating_add(c.subtree, c.nominal);
+      const auto cut = std::lower_bound(cuts.begin(), cuts.end(), std::pair(q * pairs_ + p, kInt64Min));
+      if (cut != cuts.end() && cut->first == q * pairs_ + p && cut->second < c.subtree) {
+        c.subtree = cut->second;
+        c.cut = true;
+      }
       if (c.local < 0) {
         c.local = std::max<std::int64_t>(0, saturating_sub(c.subtree, -1 - c.local));
       }

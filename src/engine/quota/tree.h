@@ -2,7 +2,7 @@
 //
 // Arithmetic of Kueue (pkg/cache/scheduler/resource_node.go; research/kueue.md 1.4), for trees of any depth:
 //   local(n)     = max(0, subtree(n) - lending limit), 0 without a limit: what n never lends
-//   subtree(n)   = nominal(n) + sum over children of (subtree - local)
+//   subtree(n)   = nominal(n) + sum over children of (subtree - local), at most the subtree limit (Quota::subtree_limit)
 //   usage(inner) = own + sum over children of max(0, usage - local)
 //   available(root) = subtree - usage
 //   available(n)    = max(0, local - usage) + P, where P = available(parent), with a borrowing limit b at most
@@ -44,6 +44,7 @@ class QuotaTree {
     std::int64_t nominal = 0;
     std::optional<std::int64_t> borrowing;
     std::optional<std::int64_t> lending;
+    std::optional<std::int64_t> subtree = std::nullopt;
   };
   struct Node {
     QueueId parent;  // none: a root
@@ -73,6 +74,8 @@ class QuotaTree {
   }
   std::int64_t nominal(QueueId queue, FlavorResource pair) const { return cell(queue, pair).nominal; }
   std::int64_t subtree(QueueId queue, FlavorResource pair) const { return cell(queue, pair).subtree; }
+  // The quotas below it are more together than its own limit.
+  bool is_cut(QueueId queue, FlavorResource pair) const { return cell(queue, pair).cut; }
   // The part of its subtree's quota that a queue never lends.
   std::int64_t local(QueueId queue, FlavorResource pair) const { return cell(queue, pair).local; }
   // How much more than its nominal quota it may have; none: no limit.
@@ -121,6 +124,7 @@ class QuotaTree {
     std::int64_t borrowing = -1;  // negative: no limit
     std::array<std::int64_t, 2> usage{};
     bool declared = false;
+    bool cut = false;
   };
   Cell& cell(QueueId q, FlavorResource p) { return cells_[q.index() * pairs_ + p.index()]; }
   const Cell& cell(QueueId q, FlavorResource p) const { return cells_[q.index() * pairs_ + p.index()]; }

@@ -26,6 +26,12 @@ void Accounts::charge_lane(const Charged& slot, PlaneMask planes, int sign) {
     lanes.add(slot.lane, item.pair, sign * item.amount, planes);
 }
 
+void Accounts::charge_firm(const Charged& slot, PlaneMask planes, int sign) {
+  if (!slot.firm || !firm_.bind(slot.queue)) return;
+  for (const QuotaItem& item : charges_[slot.charge].quota)
+    firm_.add(slot.queue, item.pair, sign * item.amount, planes);
+}
+
 // Facts and decisions.
 void Accounts::charge(const Charged& slot, PlaneMask planes, int sign) {
   if (planes == 0) return;
@@ -41,6 +47,7 @@ void Accounts::change(const Charged& slot, PlaneMask planes, int sign) {
   if (shape.counted.valid()) counted_.add(slot.node, shape.counted, planes, sign);
   for (const QuotaItem& item : c.quota) quota_.add(slot.queue, item.pair, sign * item.amount, planes);
   charge_lane(slot, planes, sign);
+  charge_firm(slot, planes, sign);
 }
 
 void Accounts::try_charge(const Charged& slot, PlaneMask planes, int sign) {
@@ -90,6 +97,8 @@ std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode 
       out = Overdraft{Overdraft::Of::kQuota, {}, {}, item.pair};
     } else if (limits(slot.queue).room(slot.lane, item.pair, mode) < 0) {
       out = Overdraft{Overdraft::Of::kLane, {}, {}, item.pair};
+    } else if (slot.firm && firm_.room(slot.queue, item.pair, mode) < 0) {
+      out = Overdraft{Overdraft::Of::kFirm, {}, {}, item.pair};
     }
   }
   return out;
@@ -98,7 +107,7 @@ std::optional<Overdraft> Accounts::overdrawn_in_queue(const Charged& slot, Mode 
 bool Accounts::overdraws_a_queue(const Charged& slot, Mode mode) const {
   const auto& quota = charges_[slot.charge].quota;
   return std::any_of(quota.begin(), quota.end(), [&](const QuotaItem& item) {
-    if (limits(slot.queue).room(slot.lane, item.pair, mode) < 0) return true;
+    if (room_in_limits(slot, item.pair, mode) < 0) return true;
     for (QueueId at = slot.queue; at.valid() && item.amount > 0; at = quota_.parent(at)) {
       if (quota_.available(at, item.pair, mode) < 0) return true;
     }
@@ -132,7 +141,7 @@ bool Accounts::has_room_beside_terms(const Charged& slot, Plane plane) const {
   }
   return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {
     if (item.amount > quota_.available(slot.queue, item.pair, plane)) return false;
-    return item.amount == 0 || item.amount <= limits(slot.queue).room(slot.lane, item.pair, plane);
+    return item.amount == 0 || item.amount <= room_in_limits(slot, item.pair, plane);
   });
 }
 

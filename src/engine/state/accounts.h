@@ -1,5 +1,5 @@
 // The accounts of all that a slot takes. They are amounts of its node, its grant there (nodes/grant.h), quota of its queues, limits of
-// its lane, and counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
+// its lane and of firm work, and counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
 //
 // Two kinds of change:
 //   - Facts and decisions (charge()) last.
@@ -21,6 +21,7 @@
 #include "engine/nodes/counted.h"
 #include "engine/nodes/grant.h"
 #include "engine/nodes/nodes.h"
+#include "engine/quota/firm_limits.h"
 #include "engine/quota/lane_limits.h"
 #include "engine/quota/tree.h"
 
@@ -30,6 +31,7 @@ namespace berth::engine {
 struct Charged {
   QueueId queue;
   std::uint32_t lane = 0;
+  bool firm = false;  // of a workload that is not preemptible
   ChargeId charge;
   NodeId node;
   GrantId grant = Grants::nothing();
@@ -37,11 +39,11 @@ struct Charged {
 
 // The account that a slot overdraws.
 struct Overdraft {
-  enum class Of : std::uint8_t { kAmount, kDevice, kToken, kTerm, kQuota, kLane };
+  enum class Of : std::uint8_t { kAmount, kDevice, kToken, kTerm, kQuota, kLane, kFirm };
   Of of = Of::kAmount;
   ResourceId resource;  // kAmount
   TokenId token;        // kToken
-  FlavorResource pair;  // kQuota, kLane
+  FlavorResource pair;  // kQuota, kLane, kFirm
 };
 
 class Accounts {
@@ -56,6 +58,13 @@ class Accounts {
   bool set_limits(QueueId queue, std::vector<QuotaItem> limits);
   // Counts a charged slot against the limits of its lane alone, or (-1) no longer.
   void charge_lane(const Charged& slot, PlaneMask planes, int sign);
+  // The limits of firm work, with the use that counts. set_firm_limits() and charge_firm() as set_limits() and charge_lane().
+  const FirmLimits& firm() const { return firm_; }
+  bool set_firm_limits(std::vector<QueueId> parents, std::size_t pairs,
+                       std::vector<FirmLimits::Limit> limits) {
+    return firm_.set(std::move(parents), pairs, std::move(limits));
+  }
+  void charge_firm(const Charged& slot, PlaneMask planes, int sign);
 
   Counted& counted() { return counted_; }
   const Counted& counted() const { return counted_; }
@@ -86,9 +95,9 @@ class Accounts {
   bool all_come(const Slots& slots, PlaneMask planes) {
     return !counted_.any() || counted_.never_come(places_of(slots), planes).empty();
   }
-  // The quota of its queue, or the limit of its lane, that is overdrawn: the last one.
+  // The quota of its queue, or the limit of its lane or of firm work, that is overdrawn: the last one.
   std::optional<Overdraft> overdrawn_in_queue(const Charged& slot, Mode mode) const;
-  // Whether the quota of its queue or of a queue above, or the limit of its lane, is overdrawn.
+  // Whether the quota of its queue or of a queue above, or the limit of its lane or of firm work, is overdrawn.
   bool overdraws_a_queue(const Charged& slot, Mode mode) const;
 
   // Of a slot that is not charged on this plane: all its accounts have room for it there.
@@ -122,7 +131,15 @@ class Accounts {
   Counted counted_{nodes_};
   const Pool<Charge, ChargeId>& charges_;
   const Pool<ShapeEntry, ShapeId>& shapes_;
+  // How much more of the pair the limits of its lane and of firm work leave a slot; kInt64Max: there are none.
+  template <class PlaneOrMode>
+  std::int64_t room_in_limits(const Charged& slot, FlavorResource pair, PlaneOrMode on) const {
+    const std::int64_t room = limits(slot.queue).room(slot.lane, pair, on);
+    return slot.firm ? std::min(room, firm_.room(slot.queue, pair, on)) : room;
+  }
+
   std::vector<LaneLimits> limits_;  // by queue
+  FirmLimits firm_;
   Grants grants_;
   std::vector<Undo> undo_;
 };

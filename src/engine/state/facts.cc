@@ -191,8 +191,8 @@ Status State::queue_upsert(const Queue& queue) {
                 queue.name, minimum);
   }
   for (const auto& q : queue.quotas) {
-    for (const std::int64_t amount :
-         {q.nominal, q.borrowing_limit.value_or(0), q.lending_limit.value_or(0)}) {
+    for (const std::int64_t amount : {q.nominal, q.borrowing_limit.value_or(0), q.lending_limit.value_or(0),
+                                      q.firm_limit.value_or(0), q.subtree_limit.value_or(0)}) {
       if (amount < 0 || amount > kMostQuota) {
         return fail(ErrorCode::kInvalid,
                     "queue {}: a quota of {} for {} in flavor {}; it must lie between 0 and 2^60", queue.name,
@@ -263,7 +263,8 @@ void State::rebuild_queues() {
     for (const LaneLimit& limit : q.spec.lanes.limits) (void)pairs.of(limit.flavor, limit.resource);
     for (const auto& quota_entry : q.spec.quotas) {
       tree[i].limits.push_back({pairs.of(quota_entry.flavor, quota_entry.resource), quota_entry.nominal,
-                                quota_entry.borrowing_limit, quota_entry.lending_limit});
+                                quota_entry.borrowing_limit, quota_entry.lending_limit,
+                                quota_entry.subtree_limit});
     }
   }
   // Walk up from each queue: a cycle disables every queue on it and below it.

@@ -24,6 +24,7 @@ struct News {
   bool unplaced = false;              // one more with quota alone, or room or rules that they may gain by
   std::uint64_t terms_seen = 0;       // of the log of counted terms (nodes/counted.h), by waiting work
   std::set<QueueId> filled_lanes;     // queues with limits of their lanes where more was charged
+  std::set<QueueId> filled_firm;      // the same of firm work: the highest queues with a limit
 
   void gain_node(NodeId node) {
     unplaced = true;

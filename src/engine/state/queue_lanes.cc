@@ -7,14 +7,26 @@
 namespace berth::engine {
 namespace {
 
-// Charges the limits of its lane with all that the workload has, or (-1) takes it back.
-void charge_limits(State& state, const WorkloadState& w, int sign) {
+// Calls f(slot, planes) for all that the workload has.
+template <class F>
+void each_charged(const WorkloadState& w, F&& f) {
   for (const auto& set : w.sets) {
     for (const auto& slot : set.slots) {
-      if (const PlaneMask planes = planes_of(slot.state); planes != 0)
-        state.accounts.charge_lane(charged(w, slot), planes, sign);
+      if (const PlaneMask planes = planes_of(slot.state); planes != 0) f(charged(w, slot), planes);
     }
   }
+}
+
+// Charges the limits of its lane with all that the workload has, or (-1) takes it back.
+void charge_limits(State& state, const WorkloadState& w, int sign) {
+  each_charged(
+      w, [&](const Charged& slot, PlaneMask planes) { state.accounts.charge_lane(slot, planes, sign); });
+}
+
+// The same for the limits of firm work.
+void charge_firm(State& state, const WorkloadState& w, int sign) {
+  each_charged(
+      w, [&](const Charged& slot, PlaneMask planes) { state.accounts.charge_firm(slot, planes, sign); });
 }
 
 // Counts what the workload has in its lane, or (-1) takes it out: its use, and what its limits count.
@@ -54,6 +66,34 @@ void limit_lanes(State& state, QueueId queue) {
   if (!state.accounts.set_limits(queue, std::move(limits))) return;
   for (const WorkloadState& w : state.workloads) {
     if (w.used && w.queue == queue) charge_limits(state, w, +1);
+  }
+}
+
+bool make_preemptible(State& state, WorkloadId id, bool preemptible) {
+  WorkloadState& w = state.workloads[id.index()];
+  if (w.preemptible == preemptible) return false;
+  charge_firm(state, w, -1);
+  w.preemptible = preemptible;
+  charge_firm(state, w, +1);
+  if (!state.accounts.firm().bind(w.queue)) return false;
+  state.note_filled(w);
+  return true;
+}
+
+void limit_firm(State& state, const std::vector<QueueId>& parents) {
+  std::vector<FirmLimits::Limit> limits;
+  for (std::size_t q = 0; q < state.queues.size(); ++q) {
+    for (const Quota& quota : state.queues[q].spec.quotas) {
+      if (quota.firm_limit)
+        limits.push_back({QueueId(q), state.pairs.of(quota.flavor, quota.resource), *quota.firm_limit});
+    }
+  }
+  if (!state.accounts.set_firm_limits(parents, state.quota.pairs(), std::move(limits))) return;
+  for (std::size_t i = 0; i < state.workloads.size(); ++i) {
+    const WorkloadState& w = state.workloads[i];
+    if (!w.used || w.preemptible) continue;
+    charge_firm(state, w, +1);
+    state.settle(WorkloadId(i));  // it is tried apart from preemptible work, or no longer
   }
 }
 

@@ -11,8 +11,8 @@ void State::rebuild_fairness() {
   std::vector<Fairness::Node> rules(queues.size());
   std::vector<QueueId> parents(queues.size());
   for (std::size_t i = 0; i < queues.size(); ++i) {
-    rules[i] = {queues[i].spec.sharing, queues[i].spec.half_life, queues[i].spec.weight,
-                queues[i].spec.priority};
+    const Queue& spec = queues[i].spec;
+    rules[i] = {spec.sharing, spec.ranks_within_quota, spec.half_life, spec.weight, spec.priority};
     parents[i] = quota.parent(QueueId(i));
   }
   fairness.rebuild(std::move(rules), pairs.resource_numbers(), now);
@@ -22,6 +22,7 @@ void State::rebuild_fairness() {
                               [this](const std::string& name) { return pairs.resource_number(name); });
     limit_lanes(*this, QueueId(i));
   }
+  limit_firm(*this, parents);
   pending.set_tree(std::move(parents));
   for (std::size_t i = 0; i < queues.size(); ++i)
     next_lane_tick_ = std::min(next_lane_tick_, order_lanes(*this, QueueId(i)));
@@ -82,11 +83,15 @@ Share State::share_of(QueueId queue, ClassId candidate) {
   if (!fairness.counts(queue)) return {};
   Share share = fairness.share(queue, c.queue, c.ask);
   // A request that would not borrow goes first, whatever else its queue has borrowed.
-  if (queues[quota.parent(queue).index()].spec.sharing == Sharing::kDominantShare) {
-    share.over = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
+  const Queue& above = queues[quota.parent(queue).index()].spec;
+  if (above.sharing == Sharing::kDominantShare) {
+    const bool borrows = std::any_of(c.ask.begin(), c.ask.end(), [&](const QuotaItem& item) {
       const std::int64_t more = quota.passed_up_more(c.queue, queue, item.pair, item.amount);
       return saturating_add(quota.usage(queue, item.pair, kAfter), more) > quota.subtree(queue, item.pair);
     });
+    if (share.over && !borrows && above.ranks_within_quota)
+      share = fairness.share(queue, c.queue, c.ask, true);
+    share.over = borrows;
   }
   return share;
 }
@@ -116,14 +121,23 @@ void State::reorder_queues() {
 bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
                  Mode mode) const {
   if (!quota.fits(w.queue, items, count, mode)) return false;
-  return !accounts.limits(w.queue).any() ||
-         std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
-           return saturating_mul(item.amount, count) <= lane_room(w, item.pair, mode) || item.amount == 0;
-         });
+  return !is_limited(w) || std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+    return saturating_mul(item.amount, count) <= limit_room(w, item.pair, mode) || item.amount == 0;
+  });
 }
 
 std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
   return accounts.limits(w.queue).room(w.lane, pair, mode);
+}
+
+std::int64_t State::firm_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
+  return w.preemptible ? kInt64Max : accounts.firm().room(w.queue, pair, mode);
+}
+
+void State::note_filled(const WorkloadState& w) {
+  if (accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
+  if (!w.preemptible && accounts.firm().bind(w.queue))
+    news.filled_firm.insert(accounts.firm().widest(w.queue));
 }
 
 // ----------------------------------------------------------------------------------------------------------- aged work

@@ -22,6 +22,7 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
   put_all(key, w.queue.value, ',', w.lane, ',', w.structure.value, ',', w.may_preempt ? 'p' : '-',
           static_cast<int>(w.kind));
   if (w.whole_first) key += 'w';
+  if (!w.preemptible && state.accounts.firm().bind(w.queue)) key += 'f';
   for (const auto& set : w.sets) {
     put_all(key, ';', set.spec.value, ',', set.waiting, ',', set.least, ',');
     put_part(key, set.flavor_group);
@@ -39,6 +40,7 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
   if (w.running() > 0 || w.releasing() > 0) put_all(key, '#', id.value, w.is_broken() ? "!" : "");
   if (w.admitted && w.running() == 0) key += '^';
   if (w.patient_until > 0) put_all(key, '~', w.patient_until);
+  if (w.preempts_after > 0) put_all(key, 't', w.preempts_from());
   return key;
 }
 
@@ -139,7 +141,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.charge = charge;
     slot.grant = grant;
     accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
-    if (accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
+    note_filled(w);
   }
   count(w, s, slot, +1);
 }
@@ -160,7 +162,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   if (go == kAfterBit && had == kBothPlanes) go |= kPodBit;
   accounts.charge(charged(w, slot), come, +1);
   accounts.charge(charged(w, slot), go, -1);
-  if (more != 0 && accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
+  if (more != 0) note_filled(w);
   if (less != 0) {
     news.gain_node(slot.node);
     gain_quota(w.queue);
@@ -206,6 +208,20 @@ void State::put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool plac
     count(w, w.sets[l.set], slot, +1);
   }
   if (placed) gain_quota(w.queue);  // a revision may ask for less
+}
+
+void State::note_broken(WorkloadId id) {
+  WorkloadState& w = workloads[id.index()];
+  const bool is = w.broken_for && w.needs_all && w.is_broken() && w.releasing() == 0;
+  // Before the first decide() there is no time: then that decide() begins it.
+  if (is && w.broke_at == 0)
+    w.broke_at = w.broken_since > 0 && (now == 0 || w.broken_since < now) ? w.broken_since : now;
+  if (!is) w.broke_at = 0;
+  const TimeMs at = !is ? kEndOfTime : w.broke_at == 0 ? 0 : saturating_add(w.broke_at, *w.broken_for);
+  if (at == w.ends_broken_at) return;
+  if (w.ends_broken_at != kEndOfTime) broken.erase({w.ends_broken_at, id});
+  w.ends_broken_at = at;
+  if (at != kEndOfTime) broken.emplace(at, id);
 }
 
 std::string State::kin_of(const Pending::Class& c) {
@@ -264,6 +280,7 @@ void State::settle(WorkloadId id) {
     w.withdraw = false;
     to_withdraw.erase(id);
   }
+  note_broken(id);
   const bool may_be_placed =
       w.unplaced() > 0 && std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
         return specs[set.spec].pod.awaited_flavors.empty();

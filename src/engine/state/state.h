@@ -98,6 +98,12 @@ struct WorkloadState {
   bool admitted = false;  // Workload::admitted
   std::optional<DurationMs> expected;
   std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
+  std::optional<DurationMs> broken_for;       // Workload::broken_for
+  TimeMs broken_since = 0;                    // as reported
+  TimeMs broke_at = 0;                        // since when some of it runs and some lacks; 0: it does not
+  TimeMs ends_broken_at = kEndOfTime;         // in State::broken, where not kEndOfTime
+  DurationMs preempts_after = 0;              // Workload::preempts_after
+  TimeMs evicted_at = 0;                      // when it last was; 0: never
   Restart restart;
   StructureId structure;
   bool needs_all = true;  // no group of it may start without one of its children
@@ -145,6 +151,12 @@ struct WorkloadState {
   bool goes_on_in_hold() const { return admitted || is_broken(); }
   // Its missing slots come first.
   bool is_broken() const { return incomplete() && !asks_more_since; }
+  // Before this time it preempts nothing.
+  TimeMs preempts_from() const {
+    const TimeMs delayed =
+        preempts_after > 0 ? saturating_add(std::max(created, evicted_at), preempts_after) : 0;
+    return std::max(patient_until, delayed);
+  }
   // The time from which it stands in line.
   TimeMs came() const {
     return incomplete() && asks_more_since ? std::max(created, *asks_more_since) : created;
@@ -184,7 +196,7 @@ struct QueueState {
 
 // What a slot of the workload takes, where it is.
 inline Charged charged(const WorkloadState& w, const Slot& slot) {
-  return {w.queue, w.lane, slot.charge, slot.node, slot.grant};
+  return {w.queue, w.lane, !w.preemptible, slot.charge, slot.node, slot.grant};
 }
 
 class State {
@@ -220,6 +232,8 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
+  // Notes whether a gang that must not stay broken is, and since when.
+  void note_broken(WorkloadId id);
   // After a start: old work may become young again (order/rank.h). Done at once, because others are compared with it in the same
   // decide().
   void promote(WorkloadId id);
@@ -288,10 +302,20 @@ class State {
   // Recomputes the charge of a start of the class, if it may have changed; true if it has.
   bool renew_ask(ClassId id);
   void changed(WorkloadId id) { changed_work.add(id); }
-  // Do `count` times these items fit the quota of its queue, and the limits of its lane there?
+  // Do `count` times these items fit the quota of its queue, and the limits that bind it?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
-  // The amount of the pair that its lane may still use; kInt64Max: no limit.
+  // Limits that no eviction makes room in bind it: those of its lane, and of firm work if it is not preemptible.
+  bool is_limited(const WorkloadState& w) const {
+    return accounts.limits(w.queue).any() || (!w.preemptible && accounts.firm().bind(w.queue));
+  }
+  // The amount of the pair that these limits leave it; kInt64Max: no limit. Of its lane, of firm work, and of both.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
+  std::int64_t firm_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
+  std::int64_t limit_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
+    return std::min(lane_room(w, pair, mode), firm_room(w, pair, mode));
+  }
+  // Notes that more of the workload is charged: work that waits may be beyond these limits now.
+  void note_filled(const WorkloadState& w);
   // The key of the class without its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
   // Queues with this property stand in one line by their first workloads, whatever starts.
@@ -329,6 +353,7 @@ class State {
   Pending pending;
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
   std::set<WorkloadId> to_withdraw;
+  std::set<std::pair<TimeMs, WorkloadId>> broken;  // gangs that end whole at this time (Workload::broken_for)
   std::map<std::uint64_t, WorkloadId>
       unplaced;  // by arrival: quota without places, and nodes awaited no longer
   std::unordered_map<std::uint32_t, Reason>

@@ -105,11 +105,13 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.admitted = from.admitted;
   w.kind = from.kind;
   w.may_preempt = from.may_preempt;
-  w.preemptible = from.preemptible;
   w.active = from.active;
   w.whole_first = from.whole_first;
   w.expected = from.expected_duration;
   w.minimum_runtime = from.minimum_runtime;
+  w.broken_for = from.broken_for;
+  w.broken_since = from.broken_since;
+  w.preempts_after = from.preempts_after;
   w.restart = from.restart;
   w.own_priority = from.priority;
   w.priority = priority_of(w.queue, from);
@@ -192,6 +194,7 @@ Status State::workload_upsert(const Workload& workload) {
   }
   fill(workloads[id.index()], workload);
   if (put_in_lane(*this, id, queues[queue.index()].lanes.number(workload.lane, now))) gain_quota(queue);
+  if (make_preemptible(*this, id, workload.preemptible)) gain_quota(queue);
   std::string key = structure_key(workload.root);
   const auto structure = structures.find(key);
   workloads[id.index()].structure =
@@ -232,6 +235,7 @@ Status State::workload_remove(const std::string& uid) {
   for (const PodSetState& set : w.sets) sweeps_.note_left(specs[set.spec].is_long);
   ids_.erase(uid, *id);
   to_withdraw.erase(*id);
+  broken.erase({w.ends_broken_at, *id});
   w = WorkloadState{};
   sweep();
   return {};

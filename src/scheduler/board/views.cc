@@ -190,6 +190,7 @@ std::string short_of(const Reason& reason) {
                         : fmt::format("{} {} of quota{}", format_amount(r.subject, lacks), r.subject,
                                       r.detail.empty() ? "" : " in flavor " + r.detail);
     case ReasonCode::kLaneLimit:
+    case ReasonCode::kFirmLimit:
       return lacks <= 0 ? std::string()
                         : fmt::format("{} {} within its limit", format_amount(r.detail, lacks), r.detail);
     case ReasonCode::kNodes:

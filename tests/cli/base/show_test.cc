@@ -104,8 +104,8 @@ TEST(Reasons, EachThatWorkWaitsForHasARemedy) {
        {ReasonCode::kInvalid, ReasonCode::kUnsupported, ReasonCode::kInactive, ReasonCode::kIncompleteGang,
         ReasonCode::kQueueMissing, ReasonCode::kQueueDisabled, ReasonCode::kQueueStopped,
         ReasonCode::kBehindHead, ReasonCode::kQuota, ReasonCode::kQuotaMax, ReasonCode::kQuotaKept,
-        ReasonCode::kReserved, ReasonCode::kQuotaUncovered, ReasonCode::kLaneLimit, ReasonCode::kNoVictims,
-        ReasonCode::kWaitingForRoom, ReasonCode::kWithdrawn})
+        ReasonCode::kReserved, ReasonCode::kQuotaUncovered, ReasonCode::kLaneLimit, ReasonCode::kFirmLimit,
+        ReasonCode::kNoVictims, ReasonCode::kWaitingForRoom, ReasonCode::kWithdrawn})
     EXPECT_NE(remedy_for(enum_name(code)), "") << enum_name(code);
   EXPECT_NE(remedy_for("Unschedulable"), "");
   EXPECT_EQ(remedy_for("SomethingElse"), "");

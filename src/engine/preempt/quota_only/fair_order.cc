@@ -43,12 +43,18 @@ FairOrder::Sides FairOrder::sides(QueueId target) const {
   return {ours, theirs};
 }
 
-bool FairOrder::within_nominal() const {
+// The preemptor's queue stays within its quota, and so do those above it up to `ours` whose quota is cut below that of their queues.
+bool FairOrder::within_nominal(QueueId ours) const {
+  const QuotaTree& quota = state_.quota;
   return std::all_of(request_.begin(), request_.end(), [&](const QuotaItem& item) {
     if (std::find(contested_.begin(), contested_.end(), item.pair) == contested_.end()) return true;
-    const std::int64_t more = charged_ ? 0 : item.amount;
-    return saturating_add(state_.quota.usage(queue_, item.pair, kAfter), more) <=
-           state_.quota.subtree(queue_, item.pair);
+    for (QueueId at = queue_;; at = quota.parent(at)) {
+      const std::int64_t more = charged_ ? 0 : quota.passed_up_more(queue_, at, item.pair, item.amount);
+      const bool counts = at == queue_ || quota.is_cut(at, item.pair);
+      if (counts && saturating_add(quota.usage(at, item.pair, kAfter), more) > quota.subtree(at, item.pair))
+        return false;
+      if (at == ours) return true;
+    }
   });
 }
 
@@ -127,8 +133,8 @@ QueueId FairOrder::next_queue() {
 FairOrder::Turn FairOrder::next_by_final() {
   for (QueueId queue = next_queue(); queue.valid(); queue = next_queue()) {
     if (queue == queue_) return {pop(queue), YieldCause::kWithinQueue};
-    if (within_nominal()) return {pop(queue), YieldCause::kReclaim};
     const Sides both = sides(queue);
+    if (within_nominal(both.ours)) return {pop(queue), YieldCause::kReclaim};
     while (front(queue) != FairCandidates::kNone) {
       const std::uint32_t candidate = pop(queue);
       if (had_its_turn_) continue;
@@ -144,7 +150,7 @@ FairOrder::Turn FairOrder::next_by_initial() {
     if (queue == queue_) return {pop(queue), YieldCause::kWithinQueue};
     const Sides both = sides(queue);
     done_.insert(queue);  // once: what is left of it may not become the poorer side
-    if (within_nominal()) return {pop(queue), YieldCause::kReclaim};
+    if (within_nominal(both.ours)) return {pop(queue), YieldCause::kReclaim};
     if (!had_its_turn_ && share(both.ours) < share(both.theirs)) return {pop(queue), YieldCause::kFairShare};
   }
   return {};
@@ -170,8 +176,12 @@ bool FairOrder::legal(std::span<const std::uint32_t> taken, bool charged) {
   bool ok = true;
   for (const std::uint32_t i : taken) {
     const QueueId queue = candidates_.queue_of(i);
-    if (ok && queue != queue_ && !within_nominal()) {
-      const Sides both = sides(queue);
+    if (!ok || queue == queue_) {
+      candidates_.free(i, -1);
+      continue;
+    }
+    const Sides both = sides(queue);
+    if (!within_nominal(both.ours)) {
       ok = (final_counts && fair_at_last(i, both)) ||
            (initial_counts && share(both.ours) < share(both.theirs));
     }

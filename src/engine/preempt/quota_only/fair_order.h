@@ -2,7 +2,8 @@
 // places together with quota.
 //
 // Repeatedly the queue with the largest share, found from the root down, gives its next candidate, if
-//   - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim), or
+//   - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim). A queue above it whose quota is cut
+//     (QuotaTree::is_cut) must do so, too, below the common ancestor; or
 //   - final     the preemptor's share with its request is not above the share that the other side keeps without the candidate
 //   - initial   it is below the present share of the other side; once per queue
 // The sides are the children of the lowest common ancestor. With both rules (FairStrategy) `initial` applies to candidates that
@@ -79,7 +80,7 @@ class FairOrder {
   Share share(QueueId queue) const;
   Sides sides(QueueId target) const;
   bool borrows_any(QueueId queue) const;
-  bool within_nominal() const;
+  bool within_nominal(QueueId ours) const;
   bool fair_at_last(std::uint32_t candidate, const Sides& sides);
   std::uint32_t front(QueueId queue);
   std::uint32_t pop(QueueId queue);

@@ -59,7 +59,7 @@ void count_loss(const State& state, WorkloadState& v, ReasonCode why) {
 }  // namespace
 
 bool is_patient(const State& state, const WorkloadState& w) {
-  return state.now < w.patient_until;
+  return state.now < w.preempts_from();
 }
 
 namespace {
@@ -96,10 +96,14 @@ Reason no_victims(const State& state, const WorkloadState& w) {
   const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
   Reason out{ReasonCode::kNoVictims, "", "its pods have preemptionPolicy: Never", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
-  out.detail = is_patient(state, w)
-                   ? fmt::format("paused: what it preempted was lost {} times in a row", w.losses)
-                   : fmt::format("allowed: {} in its queue, {} in others", may_take(policy.within),
-                                 may_take(policy.reclaim));
+  if (state.now < w.patient_until) {
+    out.detail = fmt::format("paused: what it preempted was lost {} times in a row", w.losses);
+  } else if (is_patient(state, w)) {
+    out.detail = "not yet: its preemption delay has not passed";
+  } else {
+    out.detail = fmt::format("allowed: {} in its queue, {} in others", may_take(policy.within),
+                             may_take(policy.reclaim));
+  }
   return out;
 }
 

@@ -40,7 +40,7 @@ inline constexpr DurationMs kMostPatience = 3'600'000;
 // Longer than the longest backoff: room that a workload kept only because others were in backoff does not count as kept.
 inline constexpr DurationMs kKept = 2 * kMostPatience;
 
-// In backoff: it preempts nothing before patient_until. O(1).
+// In backoff, or within its delay (Workload::preempts_after): it preempts nothing now. O(1).
 bool is_patient(const State& state, const WorkloadState& w);
 // The reason "no victims", with the policy of its queue, or with its backoff.
 Reason no_victims(const State& state, const WorkloadState& w);

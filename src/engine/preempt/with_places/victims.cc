@@ -43,13 +43,13 @@ bool may_have_victims(const State& state, const WorkloadState& w) {
 }
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
-  // Berth evicts nothing to keep a lane within its limit: a request above the least would count on ends of its own work.
-  ask_ = state_.accounts.limits(w_.queue).any() ? Ask::kLeast : ask;
+  // Berth evicts nothing to make room in such a limit: a request above the least would count on ends of work that it counts.
+  ask_ = state_.is_limited(w_) ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
   if (!may_have_victims(state_, w_)) return std::nullopt;
   if (is_patient(state_, w_)) {
-    more_at_ = w_.patient_until;
+    more_at_ = w_.preempts_from();
     return std::nullopt;
   }
   ++state_.stats.victim_searches;
@@ -147,10 +147,10 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   const bool fair = shares_dominantly(state_, w_.queue);
   candidates_.emplace(state_, lists_, id_, wanted_, steps_,
                       fair ? Candidates::For::kTurns : Candidates::For::kRank);
-  const auto beyond_lane = [&](const QuotaItem& item) {
-    return item.amount > 0 && item.amount > state_.lane_room(w_, item.pair, Mode::kPlan);
+  const auto beyond_limit = [&](const QuotaItem& item) {
+    return item.amount > 0 && item.amount > state_.limit_room(w_, item.pair, Mode::kPlan);
   };
-  if (std::any_of(wanted_.quota.begin(), wanted_.quota.end(), beyond_lane)) return std::nullopt;
+  if (std::any_of(wanted_.quota.begin(), wanted_.quota.end(), beyond_limit)) return std::nullopt;
   if (fair) {
     fair_units_.emplace(*candidates_);
     fair_.emplace(state_, id_, wanted_.quota, candidates_->rights().contested(), *fair_units_);
@@ -498,7 +498,7 @@ void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedS
   victims = std::move(needed);
 }
 
-// With both charged: is no node of the victim, no queue on the preemptor's way up, and not its lane beyond what it has?
+// With both charged: is no node of the victim, no queue on the preemptor's way up, and no limit of it beyond what it has?
 bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& placed) const {
   const WorkloadState& v = state_.workloads[unit.workload.index()];
   bool ok = true;
