@@ -61,10 +61,10 @@ class Fairness {
  public:
   struct Node {
     Sharing sharing = Sharing::kPriority;  // of its children
-    bool ranks_within_quota = false;       // the same
     DurationMs half_life = 0;
-    Rational weight;            // of its own
-    std::int64_t priority = 0;  // the same
+    Rational weight;                  // of its own
+    std::int64_t priority = 0;        // the same
+    bool ranks_within_quota = false;  // of its children (model/queue.h)
   };
 
   explicit Fairness(const QuotaTree& quota) : quota_(quota) {}

@@ -12,7 +12,7 @@ void State::rebuild_fairness() {
   std::vector<QueueId> parents(queues.size());
   for (std::size_t i = 0; i < queues.size(); ++i) {
     const Queue& spec = queues[i].spec;
-    rules[i] = {spec.sharing, spec.ranks_within_quota, spec.half_life, spec.weight, spec.priority};
+    rules[i] = {spec.sharing, spec.half_life, spec.weight, spec.priority, spec.ranks_within_quota};
     parents[i] = quota.parent(QueueId(i));
   }
   fairness.rebuild(std::move(rules), pairs.resource_numbers(), now);

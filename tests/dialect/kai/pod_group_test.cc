@@ -1,0 +1,112 @@
+// KAI's PodGroup: what it asks for.
+#include "dialect/kai/pod_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dialect/dialect_support.h"
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::objects_of_json;
+
+std::string yaml_of(const std::string& spec, const std::string& annotations = "{}") {
+  return "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: train, annotations: " + annotations +
+         "}\nspec: " + spec + "\n";
+}
+
+KaiPodGroup group_of(const std::string& spec, const std::string& annotations = "{}") {
+  auto objects = objects_of_json(yaml_of(spec, annotations));
+  return std::get<KaiPodGroup>(objects.at(0));
+}
+
+TEST(KaiPodGroup, SaysHowManyPodsStartTogether) {
+  const auto group = group_of(
+      "{minMember: 3, queue: team-a, priorityClassName: train, topologyConstraint: {topology: t, "
+      "requiredTopologyLevel: zone, preferredTopologyLevel: rack}}");
+  EXPECT_EQ(group.least, 3);
+  EXPECT_EQ(group.queue, "team-a");
+  EXPECT_EQ(group.priority_class, "train");
+  EXPECT_EQ(group.topology.required, "zone");
+  EXPECT_EQ(group.topology.preferred, "rack");
+  EXPECT_TRUE(group.parts.empty() && group.splits.empty());
+}
+
+TEST(KaiPodGroup, WithoutFieldsItIsAGangOfOneThatPriorityMayKeep) {
+  const auto group = group_of("{}");
+  EXPECT_EQ(group.least, 1);
+  EXPECT_TRUE(group.preemptible);
+  EXPECT_EQ(group.protected_from, kKaiNoVictim);
+  EXPECT_EQ(group.broken_for, kKaiStalenessGrace);
+  EXPECT_EQ(group.preempts_after, 0);
+}
+
+TEST(KaiPodGroup, MaySayWhetherItIsPreemptible) {
+  const auto always = group_of("{preemptibility: preemptible}");
+  EXPECT_TRUE(always.preemptible);
+  EXPECT_GT(always.protected_from, std::int64_t{1} << 40) << "whatever its priority";
+  EXPECT_FALSE(group_of("{preemptibility: non-preemptible}").preemptible);
+}
+
+TEST(KaiPodGroup, HasTimesInFieldsAndInMarks) {
+  EXPECT_EQ(group_of("{stalenessGracePeriod: 5m}").broken_for, 5 * kMinute);
+  EXPECT_EQ(group_of("{stalenessGracePeriod: -1s}").broken_for, std::nullopt) << "never";
+  const auto marked = group_of("{}",
+                               "{kai.scheduler/staleness-grace-period: 0s, kai.scheduler/preemption-delay: 10m, "
+                               "kai.scheduler/stale-podgroup-timestamp: '2026-01-01T00:00:00Z'}");
+  EXPECT_EQ(marked.broken_for, 0);
+  EXPECT_EQ(marked.preempts_after, 10 * kMinute);
+  EXPECT_EQ(marked.broken_since, 1767225600000);
+  EXPECT_EQ(group_of("{preemptionDelay: 30s}").preempts_after, 30 * kSecond);
+}
+
+TEST(KaiPodGroup, LeavesOfTheTreeAreItsParts) {
+  const auto group = group_of(
+      "{subGroups: [{name: all}, {name: ps, parent: all, minMember: 1}, {name: worker, parent: all, minMember: "
+      "4, topologyConstraint: {requiredTopologyLevel: rack}}, {name: spare, minMember: 0}]}");
+  EXPECT_EQ(group.least, 5);
+  ASSERT_THAT(group.parts, ElementsAre(GangPart{"ps", 1}, GangPart{"worker", 4, {"rack", "", 0, ""}},
+                                       GangPart{"spare", 0}));
+  EXPECT_EQ(group.topology_of("worker").required, "rack");
+  EXPECT_TRUE(group.has_part("spare"));
+  EXPECT_FALSE(group.has_part("all"));
+  Meta pod;
+  pod.annotations = {{"pod-group-name", "train"}};
+  pod.labels = {{"kai.scheduler/subgroup-name", "ps"}};
+  EXPECT_EQ(KaiPodGroup::kGang.name_in(pod), "train");
+  EXPECT_EQ(KaiPodGroup::kGang.part_in(&group, pod), "ps");
+}
+
+TEST(KaiPodGroup, SomeOfSeveralAlikeAreEnough) {
+  const auto group = group_of(
+      "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 4}, {name: c, minMember: 4}]}");
+  EXPECT_EQ(group.unsupported, "");
+  EXPECT_EQ(group.least, 8);
+  ASSERT_EQ(group.splits.size(), 1u);
+  EXPECT_EQ(group.splits[0].parts, 2);
+  EXPECT_EQ(group.splits[0].least, 4);
+  Meta pod;
+  pod.labels = {{"kai.scheduler/subgroup-name", "b"}};
+  const std::string part = KaiPodGroup::kGang.part_in(&group, pod);
+  EXPECT_EQ(group.least_of(part), 4);
+  pod.labels = {{"kai.scheduler/subgroup-name", "other"}};
+  EXPECT_FALSE(group.has_part(KaiPodGroup::kGang.part_in(&group, pod)));
+}
+
+TEST(KaiPodGroup, NamesWhatItCannotCarryOut) {
+  EXPECT_EQ(group_of("{minSubGroup: 1, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 2}]}").unsupported,
+            "spec.minSubGroup")
+      << "they are not alike";
+  EXPECT_THAT(group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
+                       "parent: g}, {name: b, parent: g}]}")
+                  .unsupported,
+              HasSubstr("topologyConstraint of subgroup g"));
+  EXPECT_THAT(group_of("{minSubGroup: 3, subGroups: [{name: a}, {name: b}]}").wrong, HasSubstr("needs 3 subgroups"));
+  EXPECT_THAT(group_of("{subGroups: [{name: a, parent: x}]}").wrong, HasSubstr("no subgroup x"));
+}
+
+}  // namespace
+}  // namespace berth::dialect
