@@ -104,6 +104,7 @@ class Checker {
   std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;
   void count_twins(const WorkloadRecord& w, Coverage& coverage) const;
   bool is_bound_by_firm_limit(const WorkloadRecord& w) const;
+  std::string stays_broken(const WorkloadRecord& w) const;
   void count_policies(const WorkloadRecord& w, Coverage& coverage) const;
   void count_shape(const Decision& d, const WorkloadRecord& w, Coverage& coverage) const;
 

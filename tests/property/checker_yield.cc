@@ -24,6 +24,8 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     const auto queue = ledger_.queues.find(w.spec.queue);
     if (queue == ledger_.queues.end() || queue->second.stop != StopPolicy::kHoldAndDrain)
       return "its queue is not drained";
+  } else if (cause == ReasonCode::kBroken) {
+    if (auto wrong = stays_broken(w); !wrong.empty()) return wrong;
   } else if (for_somebody) {
     const auto to = ledger_.workloads.find(d.beneficiary);
     if (to == ledger_.workloads.end()) return "its beneficiary is not known";
@@ -58,6 +60,7 @@ std::string Checker::evict(const Decision& d, Coverage& coverage) {
     slot.state = SlotState::kReleasing;
   }
   ledger_.note_run(w);
+  w.evicted = ledger_.now;
   // A gang is evicted as a whole or not at all.
   if (w.active() > 0) {
     if (auto wrong = check_groups(d, w, view_of(w.spec.root), false); !wrong.empty())
@@ -107,6 +110,8 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   } else if (cause == ReasonCode::kWithdrawn) {
     if (!w.withdrawn) return "nobody asked to withdraw it";
     if (w.active() == 0) w.withdrawn = false;
+  } else if (cause == ReasonCode::kBroken) {
+    if (auto wrong = stays_broken(w); !wrong.empty()) return wrong;
   } else if (cause != ReasonCode::kHoldBroken && cause != ReasonCode::kDrained) {
     return fmt::format("{} is no cause for the end of a hold", enum_name(cause));
   }
@@ -114,6 +119,13 @@ std::string Checker::release(const Decision& d, Coverage& coverage) {
   if (w.count(SlotState::kHeld) > 0) return "a part of the hold stays";
   released_.insert(d.workload);
   ++coverage[fmt::format("release-hold {}", enum_name(cause))];
+  return "";
+}
+
+// "" where it is a gang that ends because it lacks slots.
+std::string Checker::stays_broken(const WorkloadRecord& w) const {
+  if (!w.spec.broken_for) return "it may stay broken";
+  if (w.active() == 0 || w.is_complete() || w.spec.asks_more_since) return "it lacks nothing that it had";
   return "";
 }
 
@@ -181,6 +193,9 @@ std::string Checker::bands_yield(const Decision& d, const WorkloadRecord& victim
 std::string Checker::may_yield(const WorkloadRecord& victim, const Rank& rank,
                                const WorkloadRecord& to) const {
   if (!to.spec.may_preempt) return "its beneficiary never preempts";
+  if (to.spec.preempts_after > 0 &&
+      ledger_.now < std::max(to.spec.created, to.evicted) + to.spec.preempts_after)
+    return "its beneficiary may not preempt yet";
   PreemptionPolicy policy;
   if (to.spec.queue.empty()) {
     policy.within = WithinQueue::kLowerPriority;  // work without a queue

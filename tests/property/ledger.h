@@ -56,6 +56,7 @@ struct WorkloadRecord {
   std::int64_t arrival = 0;
   bool withdrawn = false;      // asked for, and not decided yet
   TimeMs started = 0;          // of the present run, as of the last decide()
+  TimeMs evicted = 0;          // when it last was; 0: never
   std::vector<TimeMs> told;    // starts of slots that were seen since then, kEndOfTime if unknown
   std::int64_t held_band = 0;  // priority, on top of its own, of the claim that its held room was decided for
 

@@ -419,6 +419,9 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   w.preemptible = !r.chance(1, 10);
   w.active = !r.chance(1, 30);
   w.created = r.chance(1, 3) ? 1000 : id * 10;
+  Random kais(seed ^ kFirm);
+  if (kais.chance(1, 5)) w.broken_for = 1000 * kais.between(0, 40);
+  if (kais.chance(1, 8)) w.preempts_after = 1000 * kais.between(0, 40);
   Random more(seed ^ kMore);
   if (more.chance(1, 3)) w.asks_more_since = w.created + 10 * more.between(-5, 40);
   if (r.chance(1, 3)) w.restart.checkpoint_every = 1000 * r.between(1, 60);

@@ -105,7 +105,8 @@ class Arranger {
     split.least = std::max<std::int64_t>(1, of.front()->least);
     split.parts = of.front()->least == 0 ? 0 : parts;
     split.topology = of.front()->topology;
-    group_.least = std::max<std::int64_t>(sum_ += split.least * split.parts, group_.least);
+    sum_ += split.least * split.parts;
+    group_.least = std::max(group_.least, sum_);
     group_.splits.push_back(std::move(split));
   }
 

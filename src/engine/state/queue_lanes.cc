@@ -80,15 +80,17 @@ bool make_preemptible(State& state, WorkloadId id, bool preemptible) {
   return true;
 }
 
-void limit_firm(State& state, const std::vector<QueueId>& parents) {
+void limit_firm(State& state) {
   std::vector<FirmLimits::Limit> limits;
+  std::vector<QueueId> parents;
   for (std::size_t q = 0; q < state.queues.size(); ++q) {
+    parents.push_back(state.quota.parent(QueueId(q)));
     for (const Quota& quota : state.queues[q].spec.quotas) {
       if (quota.firm_limit)
         limits.push_back({QueueId(q), state.pairs.of(quota.flavor, quota.resource), *quota.firm_limit});
     }
   }
-  if (!state.accounts.set_firm_limits(parents, state.quota.pairs(), std::move(limits))) return;
+  if (!state.accounts.set_firm_limits(std::move(parents), state.quota.pairs(), std::move(limits))) return;
   for (std::size_t i = 0; i < state.workloads.size(); ++i) {
     const WorkloadState& w = state.workloads[i];
     if (!w.used || w.preemptible) continue;

@@ -22,7 +22,7 @@ void limit_lanes(State& state, QueueId queue);
 // The workload is preemptible from now on, or is not. True: it was otherwise before, and limits of firm work bind its queue.
 bool make_preemptible(State& state, WorkloadId id, bool preemptible);
 // Takes the limits of firm work from the rules of all queues. Where they are new, all slots count against them.
-void limit_firm(State& state, const std::vector<QueueId>& parents);
+void limit_firm(State& state);
 // Orders the lanes anew, since their use or the weight of past use has changed. Returns the time at which past use weighs less
 // again; kEndOfTime: use does not order them.
 TimeMs order_lanes(State& state, QueueId queue);

@@ -22,10 +22,10 @@ void State::rebuild_fairness() {
                               [this](const std::string& name) { return pairs.resource_number(name); });
     limit_lanes(*this, QueueId(i));
   }
-  limit_firm(*this, parents);
   pending.set_tree(std::move(parents));
   for (std::size_t i = 0; i < queues.size(); ++i)
     next_lane_tick_ = std::min(next_lane_tick_, order_lanes(*this, QueueId(i)));
+  limit_firm(*this);
 }
 
 ChargeId State::likely_choice(const WorkloadState& w, std::span<const ChargeId> choices,

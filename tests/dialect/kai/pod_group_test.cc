@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 using testing::objects_of_json;
 
 std::string yaml_of(const std::string& spec, const std::string& annotations = "{}") {
-  return "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: train, annotations: " + annotations +
-         "}\nspec: " + spec + "\n";
+  return "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: train, annotations: " +
+         annotations + "}\nspec: " + spec + "\n";
 }
 
 KaiPodGroup group_of(const std::string& spec, const std::string& annotations = "{}") {
@@ -54,9 +54,10 @@ TEST(KaiPodGroup, MaySayWhetherItIsPreemptible) {
 TEST(KaiPodGroup, HasTimesInFieldsAndInMarks) {
   EXPECT_EQ(group_of("{stalenessGracePeriod: 5m}").broken_for, 5 * kMinute);
   EXPECT_EQ(group_of("{stalenessGracePeriod: -1s}").broken_for, std::nullopt) << "never";
-  const auto marked = group_of("{}",
-                               "{kai.scheduler/staleness-grace-period: 0s, kai.scheduler/preemption-delay: 10m, "
-                               "kai.scheduler/stale-podgroup-timestamp: '2026-01-01T00:00:00Z'}");
+  const auto marked =
+      group_of("{}",
+               "{kai.scheduler/staleness-grace-period: 0s, kai.scheduler/preemption-delay: 10m, "
+               "kai.scheduler/stale-podgroup-timestamp: '2026-01-01T00:00:00Z'}");
   EXPECT_EQ(marked.broken_for, 0);
   EXPECT_EQ(marked.preempts_after, 10 * kMinute);
   EXPECT_EQ(marked.broken_since, 1767225600000);
@@ -65,7 +66,8 @@ TEST(KaiPodGroup, HasTimesInFieldsAndInMarks) {
 
 TEST(KaiPodGroup, LeavesOfTheTreeAreItsParts) {
   const auto group = group_of(
-      "{subGroups: [{name: all}, {name: ps, parent: all, minMember: 1}, {name: worker, parent: all, minMember: "
+      "{subGroups: [{name: all}, {name: ps, parent: all, minMember: 1}, {name: worker, parent: all, "
+      "minMember: "
       "4, topologyConstraint: {requiredTopologyLevel: rack}}, {name: spare, minMember: 0}]}");
   EXPECT_EQ(group.least, 5);
   ASSERT_THAT(group.parts, ElementsAre(GangPart{"ps", 1}, GangPart{"worker", 4, {"rack", "", 0, ""}},
@@ -82,7 +84,8 @@ TEST(KaiPodGroup, LeavesOfTheTreeAreItsParts) {
 
 TEST(KaiPodGroup, SomeOfSeveralAlikeAreEnough) {
   const auto group = group_of(
-      "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 4}, {name: c, minMember: 4}]}");
+      "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 4}, {name: c, minMember: "
+      "4}]}");
   EXPECT_EQ(group.unsupported, "");
   EXPECT_EQ(group.least, 8);
   ASSERT_EQ(group.splits.size(), 1u);
@@ -97,14 +100,16 @@ TEST(KaiPodGroup, SomeOfSeveralAlikeAreEnough) {
 }
 
 TEST(KaiPodGroup, NamesWhatItCannotCarryOut) {
-  EXPECT_EQ(group_of("{minSubGroup: 1, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 2}]}").unsupported,
-            "spec.minSubGroup")
+  EXPECT_EQ(
+      group_of("{minSubGroup: 1, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 2}]}").unsupported,
+      "spec.minSubGroup")
       << "they are not alike";
   EXPECT_THAT(group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
                        "parent: g}, {name: b, parent: g}]}")
                   .unsupported,
               HasSubstr("topologyConstraint of subgroup g"));
-  EXPECT_THAT(group_of("{minSubGroup: 3, subGroups: [{name: a}, {name: b}]}").wrong, HasSubstr("needs 3 subgroups"));
+  EXPECT_THAT(group_of("{minSubGroup: 3, subGroups: [{name: a}, {name: b}]}").wrong,
+              HasSubstr("needs 3 subgroups"));
   EXPECT_THAT(group_of("{subGroups: [{name: a, parent: x}]}").wrong, HasSubstr("no subgroup x"));
 }
 

@@ -277,6 +277,34 @@ TEST(ClusterTree, AnUnboundedQueueOfKaiCountsWhatOthersName) {
   })) << "nobody names an amount of them";
 }
 
+// Work that is not preemptible stays within the quota of each of KAI's queues, and a department is guaranteed what it says itself.
+TEST(ClusterTree, KaisQueuesKeepFirmWorkWithinQuotasAndCutDepartments) {
+  const auto kai = [](std::string_view name, std::string_view parent, std::string_view gpu) {
+    return fmt::format(
+        "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {{name: {}}}\nspec:\n  parentQueue: "
+        "\"{}\"\n  resources:\n    gpu: {}\n    cpu: {{quota: -1, limit: -1}}\n    memory: {{quota: -1, "
+        "limit: "
+        "-1}}\n---\n",
+        name, parent, gpu);
+  };
+  const Made m(node_yaml("n0", 8) + kai("d", "", "{quota: 3, limit: 6}") +
+               kai("a", "d", "{quota: 2, limit: -1}") + kai("b", "d", "{quota: 4, limit: -1}") +
+               kai("all", "", "{quota: -1, limit: -1}"));
+  const auto of = [&](const std::string& name) {
+    const auto& quotas = m.queues.at(name).quotas;
+    return *std::find_if(quotas.begin(), quotas.end(), [](const Quota& q) { return q.resource == kGpu; });
+  };
+  EXPECT_EQ(of("kai:a").firm_limit, 2000);
+  EXPECT_EQ(of("kai:d").firm_limit, 3000);
+  EXPECT_EQ(of("kai:all").firm_limit, std::nullopt) << "it may have all";
+  EXPECT_EQ(of("kai:d").subtree_limit, 3000);
+  EXPECT_EQ(m.quota("kai:d", kGpu), "0/3000/-") << "3 more than it is guaranteed";
+  EXPECT_EQ(of("kai:a").subtree_limit, std::nullopt);
+  EXPECT_TRUE(m.queues.at("kai:d").ranks_within_quota);
+  ASSERT_EQ(m.problems.size(), 1u);
+  EXPECT_THAT(m.problems[0].message, HasSubstr("more than its own 3: beyond that it borrows"));
+}
+
 TEST(ClusterTree, EachUserMayHaveSoMuch) {
   const Made m(node_yaml("n0", 8) + queue("a", "perUser: {limit: {nvidia.com/gpu: 2}}") +
                queue("d", "perUser: {limit: {nvidia.com/gpu: 2}}") + queue("t", "parent: d"));

@@ -214,6 +214,60 @@ TEST(Fairness, ScarceRoomIsDividedByTheGuarantees) {
             (Division{{"a", 5}, {"b", 15}}));
 }
 
+// Within their quotas: the higher priority, then the least part of the quota in use. Beyond them as ever.
+TEST(Fairness, QueuesMayRankWithinTheirQuotas) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 1)));
+  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+  const auto first_of = [&](std::int64_t b_priority, bool ranks) {
+    Event all = shared_cohort(Sharing::kDominantShare);
+    std::get<QueueUpsert>(all).queue.ranks_within_quota = ranks;
+    ok(e.apply(all));
+    Event a = weighted_queue("a", 4, 1), b = weighted_queue("b", 2, 1);
+    std::get<QueueUpsert>(b).queue.priority = b_priority;
+    ok(e.apply(a));
+    ok(e.apply(b));
+    ok(e.apply(gang("b0", 1, 1, 0, "b")));
+    ok(e.apply(gang("a0", 1, 1, 0, "a")));
+    std::string out;
+    for (const Decision& d : e.decide(1000)) out += d.workload;
+    for (const char* uid : {"a0", "b0"}) ok(e.apply(WorkloadRemove{uid}));
+    return out;
+  };
+  EXPECT_EQ(first_of(0, false), "b0") << "the older one";
+  EXPECT_EQ(first_of(0, true), "a0") << "a quarter of its quota against half";
+  EXPECT_EQ(first_of(1, true), "b0");
+}
+
+// A queue above two others counts less than theirs together: beyond that it borrows, and they are no reason to reclaim.
+TEST(Fairness, ADepartmentMayCountLessThanItsQueues) {
+  Engine e;
+  ok(e.apply(gpu_node("n0", 4)));
+  ok(e.apply(Event{FlavorUpsert{{"f", {}, {}, {}, ""}}}));
+  ok(e.apply(shared_cohort(Sharing::kDominantShare)));
+  for (const char* name : {"d1", "d2"}) {
+    Event d = weighted_queue(name, 0, 1, "all");
+    auto& queue = std::get<QueueUpsert>(d).queue;
+    queue.leaf = false;
+    queue.sharing = Sharing::kDominantShare;
+    for (Quota& quota : queue.quotas) {
+      if (quota.resource == "nvidia.com/gpu") quota.subtree_limit = 1000;
+    }
+    ok(e.apply(d));
+  }
+  Event a = weighted_queue("a", 3, 1, "d1");
+  std::get<QueueUpsert>(a).queue.preemption.reclaim = Reclaim::kAny;
+  ok(e.apply(a));
+  ok(e.apply(weighted_queue("b", 1, 1, "d2")));
+  ok(e.apply(weighted_queue("idle", 2, 1)));
+  for (int i = 0; i < 2; ++i) ok(e.apply(gang("a" + std::to_string(i), 1, 1, 0, "a")));
+  for (int i = 0; i < 2; ++i) ok(e.apply(gang("b" + std::to_string(i), 1, 1, 0, "b")));
+  ASSERT_EQ(e.decide(1000).size(), 4u);
+  ok(e.apply(gang("a2", 1, 1, 0, "a")));
+  EXPECT_TRUE(e.decide(2000).empty()) << "a has its quota of 3, but d1 has its own already";
+  ok(e.audit());
+}
+
 TEST(Fairness, SharesAreComparedAtEveryLevel) {
   // Two departments of equal weight; one has one team, the other three.
   Event left = cohort("left", "all");

@@ -173,7 +173,8 @@ TEST_P(FirmLimitsOf, NoDecisionExceedsThem) {
     ok(e.audit());
     for (const auto& [name, used] : in_use()) {
       const auto had = before.find(name);
-      ASSERT_LE(used, std::max(most[name], had == before.end() ? 0 : had->second)) << name << ", step " << step;
+      ASSERT_LE(used, std::max(most[name], had == before.end() ? 0 : had->second))
+          << name << ", step " << step;
       full += used == most[name] ? 1 : 0;
     }
     for (const Decision& d : decisions) {
