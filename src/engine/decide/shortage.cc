@@ -37,6 +37,18 @@ std::vector<Reason> never_starts(State& state, const WorkloadState& w, const Pod
   return reasons;
 }
 
+// Those that limits bind: of its lane in their order, then of firm work.
+std::vector<FlavorResource> limited_pairs(const State& state, const WorkloadState& w) {
+  std::vector<FlavorResource> out;
+  for (const QuotaItem& limit : state.accounts.limits(w.queue).limits()) out.push_back(limit.pair);
+  for (std::size_t p = 0; p < state.quota.pairs() && !w.preemptible; ++p) {
+    const FlavorResource pair(p);
+    if (state.firm_room(w, pair, Mode::kPlan) == kInt64Max) continue;
+    if (std::find(out.begin(), out.end(), pair) == out.end()) out.push_back(pair);
+  }
+  return out;
+}
+
 void renew_room(Reason& reason, std::int64_t have) {
   if (reason.code == ReasonCode::kNodes) reason.have = have;
   for (Reason& child : reason.children) renew_room(child, have);
@@ -135,10 +147,8 @@ Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found)
       *same = std::move(reason);
     }
   };
-  for (std::size_t p = 0; p < state.quota.pairs(); ++p) {
-    const FlavorResource pair(p);
+  for (const FlavorResource pair : limited_pairs(state, w)) {
     const std::int64_t room = state.limit_room(w, pair, Mode::kPlan);
-    if (room == kInt64Max) continue;
     std::int64_t together = 0;
     for (const auto& set : w.sets) {
       const std::int64_t least = set.least - set.active;
