@@ -27,7 +27,7 @@ FakeOptions all_kinds() {
       version = "v1alpha1";
     if (group == "jobset.x-k8s.io") version = "v1alpha2";
     if (group == "scheduling.volcano.sh") version = "v1beta1";
-    if (group == "scheduling.run.ai") version = "v2";
+    if (group == "scheduling.run.ai") version = info.resource == "podgroups" ? "v2alpha2" : "v2";
     out.more_kinds.push_back(
         {group, version, std::string(info.resource), std::string(info.word), info.namespaced});
   }
