@@ -73,7 +73,7 @@ std::vector<Decision> Engine::decide(TimeMs now) {
 
 TimeMs Engine::next_time() const {
   const State& state = impl_->state;
-  const TimeMs broken = state.broken.empty() ? kEndOfTime : state.broken.begin()->first;
+  const TimeMs broken = state.endings.broken.empty() ? kEndOfTime : state.endings.broken.begin()->first;
   const TimeMs next =
       std::min({state.pending.next_time(), state.next_old(), state.news.look_at_holds, broken});
   return next > kLastTime ? kEndOfTime : next;  // decide() gets no later time

@@ -48,10 +48,10 @@ MUTANTS = [
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),
     ]),
     ('lanes-unlimited', 2, 'a lane may have any amount of its queue\'s quota', 'state/queue_order.cc', [
-        ('  return !is_limited(w) ||',
-         '  return broken("lanes-unlimited") || !is_limited(w) ||'),
+        ('  return !is_limited(*this, w) ||',
+         '  return broken("lanes-unlimited") || !is_limited(*this, w) ||'),
     ]),
-    ('firm-unlimited', 2, 'work that is not preemptible may have any amount of its queue\'s quota', 'state/queue_order.cc', [
+    ('firm-unlimited', 2, 'work that is not preemptible may have any amount of its queue\'s quota', 'state/limits.h', [
         ('  return w.preemptible ? kInt64Max :',
          '  return w.preemptible || broken("firm-unlimited") ? kInt64Max :'),
     ]),

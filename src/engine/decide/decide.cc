@@ -12,6 +12,7 @@
 #include "engine/preempt/rights/cost.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/state/bands.h"
+#include "engine/state/broken.h"
 
 namespace berth::engine {
 namespace {
@@ -94,7 +95,7 @@ std::vector<Decision> Decider::run() {
 }
 
 void Decider::end_withdrawn() {
-  const std::set<WorkloadId> all = std::exchange(state_.to_withdraw, {});
+  const std::set<WorkloadId> all = std::exchange(state_.endings.to_withdraw, {});
   for (const WorkloadId id : all) {
     WorkloadState& w = state_.workloads[id.index()];
     const Reason why{ReasonCode::kWithdrawn, "", w.withdraw_why, 0, 0, 0, {}};
@@ -121,14 +122,15 @@ void Decider::drain_stopped() {
 // Gangs that could not be completed in this round, and have lacked slots for as long as they may.
 bool Decider::end_broken() {
   bool any = false;
-  while (state_.now > 0 && !state_.broken.empty() && state_.broken.begin()->first <= state_.now) {
-    const WorkloadId id = state_.broken.begin()->second;
+  while (state_.now > 0 && !state_.endings.broken.empty() &&
+         state_.endings.broken.begin()->first <= state_.now) {
+    const WorkloadId id = state_.endings.broken.begin()->second;
     const WorkloadState& w = state_.workloads[id.index()];
-    if (w.broke_at == 0) {
-      state_.note_broken(id);
+    if (w.broken.since == 0) {
+      note_broken(state_, id);
       continue;
     }
-    const Reason why{ReasonCode::kBroken, "", text_of(state_.now - w.broke_at), 0, 0, 0, {}};
+    const Reason why{ReasonCode::kBroken, "", text_of(state_.now - w.broken.since), 0, 0, 0, {}};
     if (w.held() > 0) round_.decisions.release_hold(id, why, 0);
     round_.decisions.evict(id, why, "", victim_cost(state_, w, state_.now), 0);
     any = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/state/limits.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
@@ -54,7 +55,7 @@ bool Reserved::stands_beside(const WorkloadState& w, std::span<const PlacedSlot>
         if (state_.accounts.overdrawn_on_node(charged(w, p), mode)) return false;
         const auto& items = state_.charges[p.charge].quota;
         return std::all_of(items.begin(), items.end(), [&](const QuotaItem& i) {
-          return i.amount == 0 || state_.limit_room(w, i.pair, mode) >= 0;
+          return i.amount == 0 || limit_room(state_, w, i.pair, mode) >= 0;
         });
       });
   const bool in_turn = room_.empty() || state_.accounts.fit_in_turn(placed, mode);

@@ -8,6 +8,7 @@
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/with_places/victims.h"
 #include "engine/state/bands.h"
+#include "engine/state/limits.h"
 
 namespace berth::engine {
 namespace {
@@ -43,7 +44,7 @@ std::vector<FlavorResource> limited_pairs(const State& state, const WorkloadStat
   for (const QuotaItem& limit : state.accounts.limits(w.queue).limits()) out.push_back(limit.pair);
   for (std::size_t p = 0; p < state.quota.pairs() && !w.preemptible; ++p) {
     const FlavorResource pair(p);
-    if (state.firm_room(w, pair, Mode::kPlan) == kInt64Max) continue;
+    if (firm_room(state, w, pair, Mode::kPlan) == kInt64Max) continue;
     if (std::find(out.begin(), out.end(), pair) == out.end()) out.push_back(pair);
   }
   return out;
@@ -119,7 +120,7 @@ Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found)
   Failure out;
   out.by_quota = true;
   out.of_limit = true;
-  if (!state.is_limited(w)) return out;
+  if (!is_limited(state, w)) return out;
   if (!w.needs_all || grows(w)) {
     const bool all = std::all_of(found.reasons.begin(), found.reasons.end(), [](const Reason& r) {
       return r.code == ReasonCode::kLaneLimit || r.code == ReasonCode::kFirmLimit;
@@ -128,7 +129,7 @@ Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found)
     return out;
   }
   const auto tell = [&](FlavorResource pair, std::int64_t need) {
-    const std::int64_t room = state.limit_room(w, pair, Mode::kStart);
+    const std::int64_t room = limit_room(state, w, pair, Mode::kStart);
     const bool of_lane = state.lane_room(w, pair, Mode::kStart) == room;
     Reason reason = of_lane ? Reason{ReasonCode::kLaneLimit,
                                      state.queues[w.queue.index()].lanes.name(w.lane),
@@ -148,7 +149,7 @@ Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found)
     }
   };
   for (const FlavorResource pair : limited_pairs(state, w)) {
-    const std::int64_t room = state.limit_room(w, pair, Mode::kPlan);
+    const std::int64_t room = limit_room(state, w, pair, Mode::kPlan);
     std::int64_t together = 0;
     for (const auto& set : w.sets) {
       const std::int64_t least = set.least - set.active;
@@ -166,7 +167,7 @@ Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found)
     for (const ChargeId choice : choices) {
       for (const QuotaItem& item : state.charges[choice].quota) {
         const std::int64_t need = saturating_mul(item.amount, least);
-        if (need == 0 || need <= state.limit_room(w, item.pair, Mode::kPlan)) continue;
+        if (need == 0 || need <= limit_room(state, w, item.pair, Mode::kPlan)) continue;
         beyond.emplace_back(item.pair, need);
         break;
       }

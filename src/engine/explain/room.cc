@@ -12,6 +12,7 @@
 #include "engine/explain/explain.h"
 #include "engine/nodes/room.h"
 #include "engine/place/placer.h"
+#include "engine/state/limits.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
@@ -121,7 +122,7 @@ void RoomNow::renew_quota(Reason& reason) const {
 void RoomNow::renew_limit(Reason& reason) const {
   const auto room_of = [&](FlavorResource pair) {
     return reason.code == ReasonCode::kLaneLimit ? state_.lane_room(w_, pair, Mode::kStart)
-                                                 : state_.firm_room(w_, pair, Mode::kStart);
+                                                 : firm_room(state_, w_, pair, Mode::kStart);
   };
   std::optional<FlavorResource> only;
   for (std::size_t p = 0; p < state_.quota.pairs(); ++p) {
@@ -477,7 +478,7 @@ void RoomNow::say_enough(Reason& reason) {
       const bool is_it = state_.resource_name(item.pair) == lacks.subject;
       const std::int64_t need = saturating_mul(item.amount, least);
       if (!is_it && need > quota_left(item.pair)) return;
-      if (need > state_.limit_room(w_, item.pair, Mode::kStart)) return;
+      if (need > limit_room(state_, w_, item.pair, Mode::kStart)) return;
     }
     enough.subject = lacks.subject;
     enough.detail = lacks.detail;

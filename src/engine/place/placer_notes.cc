@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "engine/place/placer.h"
+#include "engine/state/limits.h"
 
 namespace berth::engine {
 namespace {
@@ -76,7 +77,7 @@ void Placer::note_quota(std::uint32_t set, const Charge& c, std::int64_t slots) 
             0,
             {}});
     }
-    if (const std::int64_t room = state_.firm_room(w_, item.pair, mode_); own > room && own > 0)
+    if (const std::int64_t room = firm_room(state_, w_, item.pair, mode_); own > room && own > 0)
       note(firm_limit_reason(state_, w_, item.pair, need, saturating_add(room, given)));
     const std::int64_t have = state_.quota.available(w_.queue, item.pair, mode_);
     if (own <= have) continue;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/state/limits.h"
+
 namespace berth::engine {
 namespace {
 
@@ -76,7 +78,7 @@ bool make_preemptible(State& state, WorkloadId id, bool preemptible) {
   w.preemptible = preemptible;
   charge_firm(state, w, +1);
   if (!state.accounts.firm().bind(w.queue)) return false;
-  state.note_filled(w);
+  note_filled(state, w);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/state/limits.h"
 #include "engine/state/queue_lanes.h"
 #include "engine/state/state.h"
 
@@ -121,23 +122,13 @@ void State::reorder_queues() {
 bool State::fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count,
                  Mode mode) const {
   if (!quota.fits(w.queue, items, count, mode)) return false;
-  return !is_limited(w) || std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
-    return saturating_mul(item.amount, count) <= limit_room(w, item.pair, mode) || item.amount == 0;
+  return !is_limited(*this, w) || std::all_of(items.begin(), items.end(), [&](const QuotaItem& item) {
+    return saturating_mul(item.amount, count) <= limit_room(*this, w, item.pair, mode) || item.amount == 0;
   });
 }
 
 std::int64_t State::lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
   return accounts.limits(w.queue).room(w.lane, pair, mode);
-}
-
-std::int64_t State::firm_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
-  return w.preemptible ? kInt64Max : accounts.firm().room(w.queue, pair, mode);
-}
-
-void State::note_filled(const WorkloadState& w) {
-  if (accounts.limits(w.queue).any()) news.filled_lanes.insert(w.queue);
-  if (!w.preemptible && accounts.firm().bind(w.queue))
-    news.filled_firm.insert(accounts.firm().widest(w.queue));
 }
 
 // ----------------------------------------------------------------------------------------------------------- aged work

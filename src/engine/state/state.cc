@@ -8,6 +8,8 @@
 #include "base/digest.h"
 #include "engine/nodes/choose.h"
 #include "engine/state/bands.h"
+#include "engine/state/broken.h"
+#include "engine/state/limits.h"
 #include "engine/state/queue_lanes.h"
 
 namespace berth::engine {
@@ -141,7 +143,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.charge = charge;
     slot.grant = grant;
     accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
-    note_filled(w);
+    note_filled(*this, w);
   }
   count(w, s, slot, +1);
 }
@@ -162,7 +164,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   if (go == kAfterBit && had == kBothPlanes) go |= kPodBit;
   accounts.charge(charged(w, slot), come, +1);
   accounts.charge(charged(w, slot), go, -1);
-  if (more != 0) note_filled(w);
+  if (more != 0) note_filled(*this, w);
   if (less != 0) {
     news.gain_node(slot.node);
     gain_quota(w.queue);
@@ -208,20 +210,6 @@ void State::put_back(WorkloadId id, const std::vector<Lifted>& lifted, bool plac
     count(w, w.sets[l.set], slot, +1);
   }
   if (placed) gain_quota(w.queue);  // a revision may ask for less
-}
-
-void State::note_broken(WorkloadId id) {
-  WorkloadState& w = workloads[id.index()];
-  const bool is = w.broken_for && w.needs_all && w.is_broken() && w.releasing() == 0;
-  // Before the first decide() there is no time: then that decide() begins it.
-  if (is && w.broke_at == 0)
-    w.broke_at = w.broken_since > 0 && (now == 0 || w.broken_since < now) ? w.broken_since : now;
-  if (!is) w.broke_at = 0;
-  const TimeMs at = !is ? kEndOfTime : w.broke_at == 0 ? 0 : saturating_add(w.broke_at, *w.broken_for);
-  if (at == w.ends_broken_at) return;
-  if (w.ends_broken_at != kEndOfTime) broken.erase({w.ends_broken_at, id});
-  w.ends_broken_at = at;
-  if (at != kEndOfTime) broken.emplace(at, id);
 }
 
 std::string State::kin_of(const Pending::Class& c) {
@@ -278,9 +266,9 @@ void State::settle(WorkloadId id) {
   }
   if (w.withdraw && !runs && !holds) {
     w.withdraw = false;
-    to_withdraw.erase(id);
+    endings.to_withdraw.erase(id);
   }
-  note_broken(id);
+  note_broken(*this, id);
   const bool may_be_placed =
       w.unplaced() > 0 && std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
         return specs[set.spec].pod.awaited_flavors.empty();

@@ -79,6 +79,21 @@ struct Aged {
   auto operator<=>(const Aged&) const = default;
 };
 
+// Of a gang that must not stay broken (Workload::broken_for).
+struct Brokenness {
+  std::optional<DurationMs> most;
+  TimeMs reported = 0;  // since when it is, as reported
+  TimeMs since =
+      0;  // since when some of it runs and some lacks; 0: that is not so, or no decide() has seen it
+  TimeMs ends_at = kEndOfTime;  // in Endings::broken, where not kEndOfTime
+};
+
+// Work that the next decide(), or a later one, ends.
+struct Endings {
+  std::set<WorkloadId> to_withdraw;
+  std::set<std::pair<TimeMs, WorkloadId>> broken;  // gangs that end whole at this time
+};
+
 struct WorkloadState {
   bool used = false;
   std::string uid;
@@ -98,12 +113,9 @@ struct WorkloadState {
   bool admitted = false;  // Workload::admitted
   std::optional<DurationMs> expected;
   std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
-  std::optional<DurationMs> broken_for;       // Workload::broken_for
-  TimeMs broken_since = 0;                    // as reported
-  TimeMs broke_at = 0;                        // since when some of it runs and some lacks; 0: it does not
-  TimeMs ends_broken_at = kEndOfTime;         // in State::broken, where not kEndOfTime
-  DurationMs preempts_after = 0;              // Workload::preempts_after
-  TimeMs evicted_at = 0;                      // when it last was; 0: never
+  Brokenness broken;
+  DurationMs preempts_after = 0;  // Workload::preempts_after
+  TimeMs evicted_at = 0;          // when it last was; 0: never
   Restart restart;
   StructureId structure;
   bool needs_all = true;  // no group of it may start without one of its children
@@ -232,8 +244,6 @@ class State {
                  PlaneMask freed = 0);
   // Puts the workload into, or takes it out of, the pending order, as its slots say.
   void settle(WorkloadId id);
-  // Notes whether a gang that must not stay broken is, and since when.
-  void note_broken(WorkloadId id);
   // After a start: old work may become young again (order/rank.h). Done at once, because others are compared with it in the same
   // decide().
   void promote(WorkloadId id);
@@ -304,18 +314,8 @@ class State {
   void changed(WorkloadId id) { changed_work.add(id); }
   // Do `count` times these items fit the quota of its queue, and the limits that bind it?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
-  // Limits that no eviction makes room in bind it: those of its lane, and of firm work if it is not preemptible.
-  bool is_limited(const WorkloadState& w) const {
-    return accounts.limits(w.queue).any() || (!w.preemptible && accounts.firm().bind(w.queue));
-  }
-  // The amount of the pair that these limits leave it; kInt64Max: no limit. Of its lane, of firm work, and of both.
+  // The amount of the pair that its lane may still use; kInt64Max: no limit. Of firm work: limits.h.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
-  std::int64_t firm_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
-  std::int64_t limit_room(const WorkloadState& w, FlavorResource pair, Mode mode) const {
-    return std::min(lane_room(w, pair, mode), firm_room(w, pair, mode));
-  }
-  // Notes that more of the workload is charged: work that waits may be beyond these limits now.
-  void note_filled(const WorkloadState& w);
   // The key of the class without its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
   // Queues with this property stand in one line by their first workloads, whatever starts.
@@ -352,8 +352,7 @@ class State {
   Disruptions disruptions;
   Pending pending;
   std::map<std::uint64_t, WorkloadId> holders;  // by hold_order
-  std::set<WorkloadId> to_withdraw;
-  std::set<std::pair<TimeMs, WorkloadId>> broken;  // gangs that end whole at this time (Workload::broken_for)
+  Endings endings;
   std::map<std::uint64_t, WorkloadId>
       unplaced;  // by arrival: quota without places, and nodes awaited no longer
   std::unordered_map<std::uint32_t, Reason>

@@ -109,8 +109,8 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.whole_first = from.whole_first;
   w.expected = from.expected_duration;
   w.minimum_runtime = from.minimum_runtime;
-  w.broken_for = from.broken_for;
-  w.broken_since = from.broken_since;
+  w.broken.most = from.broken_for;
+  w.broken.reported = from.broken_since;
   w.preempts_after = from.preempts_after;
   w.restart = from.restart;
   w.own_priority = from.priority;
@@ -234,8 +234,8 @@ Status State::workload_remove(const std::string& uid) {
   settle(*id);
   for (const PodSetState& set : w.sets) sweeps_.note_left(specs[set.spec].is_long);
   ids_.erase(uid, *id);
-  to_withdraw.erase(*id);
-  broken.erase({w.ends_broken_at, *id});
+  endings.to_withdraw.erase(*id);
+  endings.broken.erase({w.broken.ends_at, *id});
   w = WorkloadState{};
   sweep();
   return {};
@@ -314,7 +314,7 @@ Status State::withdraw(const Withdraw& event) {
   if (w.running() + w.held() == 0) return {};
   w.withdraw = true;
   w.withdraw_why = event.why;
-  to_withdraw.insert(*id);
+  endings.to_withdraw.insert(*id);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "engine/place/placer.h"
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/rights/force.h"
+#include "engine/state/limits.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
@@ -44,7 +45,7 @@ std::int64_t FlavorChooser::taken(FlavorResource pair) const {
 FlavorRating rate_quota(const State& state, const WorkloadState& w, FlavorResource pair,
                         std::int64_t amount) {
   if (amount > state.quota.potential(w.queue, pair)) return {};
-  if (amount > 0 && amount > state.limit_room(w, pair, Mode::kPlan)) return {};
+  if (amount > 0 && amount > limit_room(state, w, pair, Mode::kPlan)) return {};
   const QuotaTree::Covering cover = state.quota.covering(w.queue, pair, amount);
   if (amount <= state.quota.available(w.queue, pair, kAfter)) return {FlavorMode::kFits, cover.height};
   const QuotaItem ask{pair, amount};

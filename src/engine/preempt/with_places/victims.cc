@@ -10,6 +10,7 @@
 #include "engine/preempt/quota_only/quota_victims.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/preempt/with_places/node_prices.h"
+#include "engine/state/limits.h"
 #include "engine/state/trial.h"
 
 namespace berth::engine {
@@ -44,7 +45,7 @@ bool may_have_victims(const State& state, const WorkloadState& w) {
 
 std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   // Berth evicts nothing to make room in such a limit: a request above the least would count on ends of work that it counts.
-  ask_ = state_.is_limited(w_) ? Ask::kLeast : ask;
+  ask_ = is_limited(state_, w_) ? Ask::kLeast : ask;
   more_at_ = kEndOfTime;
   why_not_ = no_victims(state_, w_);
   if (!may_have_victims(state_, w_)) return std::nullopt;
@@ -148,7 +149,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
   candidates_.emplace(state_, lists_, id_, wanted_, steps_,
                       fair ? Candidates::For::kTurns : Candidates::For::kRank);
   const auto beyond_limit = [&](const QuotaItem& item) {
-    return item.amount > 0 && item.amount > state_.limit_room(w_, item.pair, Mode::kPlan);
+    return item.amount > 0 && item.amount > limit_room(state_, w_, item.pair, Mode::kPlan);
   };
   if (std::any_of(wanted_.quota.begin(), wanted_.quota.end(), beyond_limit)) return std::nullopt;
   if (fair) {
