@@ -273,8 +273,8 @@ struct Queue {
   QueueOrder order = QueueOrder::kBestEffort;
   Ordering ordering;                     // of its workloads
   Sharing sharing = Sharing::kPriority;  // of its children
-  // Of its children, where they share by dominant shares: those that stay within their quotas go by their priority, then by the part
-  // of the quota that they use. Otherwise they stand in line as by Sharing::kPriority.
+  // Where its children share by dominant shares: those within their quotas go by their priority, then by the part of the quota that
+  // they use. Otherwise they stand in line as by Sharing::kPriority.
   bool ranks_within_quota = false;
   DurationMs half_life = 7 * 24 * kHour;  // of its children's use, where they share by decayed use
   PreemptionPolicy preemption;

@@ -82,7 +82,7 @@ struct GangObject {
   std::int64_t least_of(std::string_view part) const;
   const GangSplit* split_of(std::string_view part) const;
   bool has_part(std::string_view part) const;
-  // What this part asks for itself, by labels of nodes.
+  // The topology that this part asks for itself, by labels of nodes.
   TopologyRequest topology_of(std::string_view part) const;
   // Whether any part asks for a topology of its own.
   bool parts_ask_for_topology() const;

@@ -2,7 +2,7 @@
 // the firm work of that queue and of all below it, on both planes (base/plane.h).
 //
 // Nothing can be evicted to make room within such a limit: all that counts there is firm. So work beyond it waits until other firm work
-// ends, as work beyond a limit of its lane waits for other work of the lane (lane_limits.h).
+// ends. Limits of lanes are alike (lane_limits.h).
 //
 // Invariant: no decision brings firm work above a limit. If outside facts did (a limit that shrank, a pod that was there before), room()
 // is negative and no more of it starts.

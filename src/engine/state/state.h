@@ -79,7 +79,7 @@ struct Aged {
   auto operator<=>(const Aged&) const = default;
 };
 
-// Of a gang that must not stay broken (Workload::broken_for).
+// How long a gang has been broken that must not stay so (Workload::broken_for).
 struct Brokenness {
   std::optional<DurationMs> most;
   TimeMs reported = 0;  // since when it is, as reported

@@ -43,7 +43,7 @@ FairOrder::Sides FairOrder::sides(QueueId target) const {
   return {ours, theirs};
 }
 
-// The preemptor's queue stays within its quota, and so do those above it up to `ours` whose quota is cut below that of their queues.
+// The preemptor's queue stays within its quota. So do those above it up to `ours` whose quota is cut below that of their queues.
 bool FairOrder::within_nominal(QueueId ours) const {
   const QuotaTree& quota = state_.quota;
   return std::all_of(request_.begin(), request_.end(), [&](const QuotaItem& item) {
