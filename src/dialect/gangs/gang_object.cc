@@ -41,8 +41,8 @@ TopologyRequest GangObject::topology_of(std::string_view part) const {
 }
 
 bool GangObject::parts_ask_for_topology() const {
-  const auto asks = [](const auto& part) { return !part.topology.empty(); };
-  return std::any_of(parts.begin(), parts.end(), asks) || std::any_of(splits.begin(), splits.end(), asks);
+  const auto wants = [](const auto& part) { return !part.topology.empty(); };
+  return std::any_of(parts.begin(), parts.end(), wants) || std::any_of(splits.begin(), splits.end(), wants);
 }
 
 std::int64_t GangObject::least_of(std::string_view part) const {
