@@ -33,6 +33,8 @@ constexpr std::string_view kCases[] = {
     "woken by time alone",
     "evict Withdrawn",
     "evict Drained",
+    "evict Broken",
+    "placed within a limit of firm work",
     "release-hold HoldOvertaken",
     "release-hold HoldBroken",
     "release-hold Withdrawn",

@@ -122,6 +122,7 @@ void be_twin(const Profile& p, Random& r, Workload& w) {
 
 // Streams of their own, so that older seeds mean what they meant.
 constexpr std::uint64_t kLanes = 0x6c616e6573;
+constexpr std::uint64_t kFirm = 0x6669726d;
 constexpr std::uint64_t kWishes = 0x776973686573;
 constexpr std::uint64_t kMore = 0x6d6f7265;
 constexpr std::uint64_t kAwaits = 0x617761697473;
@@ -212,6 +213,18 @@ Ordering make_ordering(Random& r) {
   return o;
 }
 
+// What KAI's queues have beside those of others: limits of work that is not preemptible, quotas of departments below those of their
+// queues, and an order within quotas.
+void draw_kais(Random& r, Queue& q) {
+  q.ranks_within_quota = !q.leaf && r.chance(1, 3);
+  if (!r.chance(1, 4)) return;
+  for (Quota& quota : q.quotas) {
+    const std::int64_t about = quota.nominal > 0 ? quota.nominal : quota.resource == kGpu ? 8000 : 40000;
+    if (r.chance(1, 2)) quota.firm_limit = about * r.between(0, 4) / 4;
+    if (!q.leaf && r.chance(1, 3)) quota.subtree_limit = quota.nominal + about * r.between(0, 4) / 4;
+  }
+}
+
 Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   Random r(seed);
   Queue q;
@@ -282,6 +295,8 @@ Queue make_queue(const Profile& p, std::int64_t id, std::uint64_t seed) {
   }
   if (p.orders) q.weight = {r.between(0, 4), r.between(1, 2)};
   if (r.chance(1, 60)) q.disabled = "a test says so";
+  Random kais(seed ^ kFirm);
+  if (p.policies) draw_kais(kais, q);
   Random lanes(seed ^ kLanes);
   if (q.leaf && lanes.chance(1, 4)) {
     for (const Quota& quota : q.quotas) {
@@ -404,6 +419,9 @@ Workload make_workload(const Profile& p, std::int64_t id, std::uint64_t seed) {
   w.preemptible = !r.chance(1, 10);
   w.active = !r.chance(1, 30);
   w.created = r.chance(1, 3) ? 1000 : id * 10;
+  Random kais(seed ^ kFirm);
+  if (kais.chance(1, 5)) w.broken_for = 1000 * kais.between(0, 40);
+  if (kais.chance(1, 8)) w.preempts_after = 1000 * kais.between(0, 40);
   Random more(seed ^ kMore);
   if (more.chance(1, 3)) w.asks_more_since = w.created + 10 * more.between(-5, 40);
   if (r.chance(1, 3)) w.restart.checkpoint_every = 1000 * r.between(1, 60);
