@@ -17,8 +17,8 @@
 namespace berth::e2e {
 namespace {
 
-// The pods of a gang are bound one after the other, and end so. A gang that stays in part as long as this runs in part: in each of the
-// deadlocks that these kinds know it would stay so for ever.
+// The pods of a gang are bound one after the other, and end so. A gang that stays in part for this long
+// runs in part: each deadlock that these kinds know lasts for ever.
 constexpr seconds kLongestInPart{20};
 
 class BerthMixed : public KindsTest {
@@ -88,7 +88,7 @@ class BerthMixed : public KindsTest {
     }
     return out;
   }
-  // What runs, when that has not changed for a second.
+  // The work that runs, when that has not changed for a second.
   std::set<std::string> settled() {
     std::set<std::string> before;
     std::set<std::string> now;

@@ -1,5 +1,5 @@
-// Kinds of other projects' jobs (kinds_fixture.h): an object of each, as small as their projects show it or as production has it, and how
-// its own controller says that all is well. Each pod has one GPU.
+// Kinds of other projects' jobs (kinds_fixture.h): an object of each, as small as their projects show it or as production has it.
+// Each says how its own controller tells that all is well. Each pod has one GPU.
 #pragma once
 
 #include <algorithm>

@@ -213,8 +213,8 @@ Ordering make_ordering(Random& r) {
   return o;
 }
 
-// What KAI's queues have beside those of others: limits of work that is not preemptible, quotas of departments below those of their
-// queues, and an order within quotas.
+// KAI's queues have more than others: limits of work that is not preemptible, quotas of departments below those of their queues.
+// They also have an order within quotas.
 void draw_kais(Random& r, Queue& q) {
   q.ranks_within_quota = !q.leaf && r.chance(1, 3);
   if (!r.chance(1, 4)) return;

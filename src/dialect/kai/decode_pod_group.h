@@ -86,8 +86,8 @@ void read_kai_subgroups(FieldReader<V>& f, const V& spec, KaiPodGroup& out) {
 
 template <class V>
 KaiPodGroup read_kai_pod_group(FieldReader<V>& f, const V& object) {
-  static constexpr std::pair<std::string_view, bool> kPreemptible[] = {{"preemptible", true},
-                                                                       {"non-preemptible", false}};
+  static constexpr std::pair<std::string_view, bool> kPreemptibility[] = {{"preemptible", true},
+                                                                          {"non-preemptible", false}};
   KaiPodGroup out;
   out.meta = read_meta(f, object, Kind::kKaiPodGroup, false);
   const V spec = f.map(object, "spec");
@@ -95,7 +95,7 @@ KaiPodGroup read_kai_pod_group(FieldReader<V>& f, const V& object) {
   read_kai_subgroups(f, spec, out);
   out.queue = f.string(spec, "queue");
   out.priority_class = f.string(spec, "priorityClassName");
-  out.preemptible = f.choice(spec, "preemptibility", kPreemptible, true);
+  out.preemptible = f.choice(spec, "preemptibility", kPreemptibility, true);
   if (!spec.find("preemptibility").present()) out.protected_from = kKaiNoVictim;
   out.topology = read_kai_topology(f, spec);
   read_kai_times(f, spec, out);

@@ -78,8 +78,8 @@ void Attempt::stand_in_line(const Failure& failure, const VictimSearch* search, 
   const bool refused =
       failure.never || (found_out && !failure.reasons.empty() &&
                         std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere));
-  // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue. The same holds for surplus
-  // without room, and for work that waits for other work in a limit of its own: others need not wait for that.
+  // Work that lacks pods, or that can never run, does not stand in the way of others in a strict queue. Surplus without
+  // room does not either. The same holds for work that waits in a limit of its own: others need not wait for that.
   const bool surplus = claim_of(w_).free_room_only;
   why.in_line =
       (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_limit;

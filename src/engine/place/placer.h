@@ -41,8 +41,8 @@ struct Failure {
   bool never =
       // whatever else runs: decided by the request, not by a search, which examines one part after the other
       false;
-  bool of_parts = false;  // too few of its pod sets could start in the empty cluster
-  bool of_limit = false;  // it waits only for other work within a limit that binds it (state/limits.h)
+  bool of_parts = false;        // too few of its pod sets could start in the empty cluster
+  bool of_limit = false;        // it waits only for other work within a limit that binds it (state/limits.h)
   std::vector<Reason> reasons;  // at most 8, in the order found, no two alike
 };
 

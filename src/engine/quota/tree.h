@@ -2,7 +2,7 @@
 //
 // Arithmetic of Kueue (pkg/cache/scheduler/resource_node.go; research/kueue.md 1.4), for trees of any depth:
 //   local(n)     = max(0, subtree(n) - lending limit), 0 without a limit: what n never lends
-//   subtree(n)   = nominal(n) + sum over children of (subtree - local), at most the subtree limit (Quota::subtree_limit)
+//   subtree(n)   = nominal(n) + sum over children of (subtree - local), at most Quota::subtree_limit
 //   usage(inner) = own + sum over children of max(0, usage - local)
 //   available(root) = subtree - usage
 //   available(n)    = max(0, local - usage) + P, where P = available(parent), with a borrowing limit b at most

@@ -1,5 +1,5 @@
-// The accounts of all that a slot takes. They are amounts of its node, its grant there (nodes/grant.h), quota of its queues, limits of
-// its lane and of firm work, and counted terms (nodes/counted.h). No other code changes them, and no other code judges whether a slot still fits.
+// The accounts of all that a slot takes. They are amounts of its node and its grant there (nodes/grant.h), quota of its queues, and
+// limits of its lane and of firm work. Counted terms (nodes/counted.h) are the last. No other code changes them, and no other code judges whether a slot still fits.
 //
 // Two kinds of change:
 //   - Facts and decisions (charge()) last.

@@ -1,8 +1,8 @@
 // The lanes of a queue's line: their use, which orders them (quota/lanes.h), and their limits, which Accounts keep (quota/lane_limits.h).
 // Also the limits of firm work (quota/firm_limits.h). These functions keep all in step with the slots and the rules that the state knows.
 //
-// Cost of a change of lane: O(slots of the workload); of limits: O(slots of the queue), for firm work of all queues; of an order:
-// Lanes::places().
+// Cost of a change of lane: O(slots of the workload). Cost of a change of limits: O(slots of the queue), for firm work O(all slots).
+// Cost of an order: Lanes::places().
 #pragma once
 
 #include <cstdint>

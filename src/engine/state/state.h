@@ -314,7 +314,7 @@ class State {
   void changed(WorkloadId id) { changed_work.add(id); }
   // Do `count` times these items fit the quota of its queue, and the limits that bind it?
   bool fits(const WorkloadState& w, std::span<const QuotaItem> items, std::int64_t count, Mode mode) const;
-  // The amount of the pair that its lane may still use; kInt64Max: no limit. Of firm work: limits.h.
+  // The amount of the pair that its lane may still use; kInt64Max: no limit. Limits of firm work: limits.h.
   std::int64_t lane_room(const WorkloadState& w, FlavorResource pair, Mode mode) const;
   // The key of the class without its priority: the same work in the same queue.
   static std::string kin_of(const Pending::Class& c);
