@@ -1,5 +1,6 @@
 #include "contender.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -34,19 +35,25 @@ std::vector<Contender> contenders(const std::string& self, const std::string& be
   return all;
 }
 
-Result<Running> Running::start(const Contender& contender, e2e::TestCluster& cluster) {
+Result<Running> Running::start(const Contender& contender, e2e::TestCluster& cluster, bool with_metrics) {
   Running running;
   running.cluster_ = &cluster;
   running.name_ = contender.name;
   running.kube_scheduler_ = contender.kube_scheduler;
   if (contender.kube_scheduler) {
     BERTH_TRY(cluster.start_kube_scheduler());
+    running.metrics_ = cluster.kube_scheduler();
     return running;
   }
   auto argv = contender.command;
   if (contender.watched) {
     BERTH_ASSIGN(running.dashboard_port_, e2e::free_port());
     argv.push_back("--dashboard-address=127.0.0.1:" + std::to_string(running.dashboard_port_));
+  }
+  if (with_metrics) {
+    BERTH_ASSIGN(const int port, e2e::free_port());
+    argv.push_back(fmt::format("--metrics-address=127.0.0.1:{}", port));
+    running.metrics_.server = fmt::format("http://127.0.0.1:{}", port);
   }
   for (auto& argument : argv) {
     if (argument == "{kubeconfig}") {
@@ -78,6 +85,14 @@ std::uint64_t Running::resident_bytes() {
   std::uint64_t resident = 0;
   file >> size >> resident;
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+Result<Histogram> Running::think_times() const {
+  e2e::ApiClient client(metrics_);
+  const e2e::Reply reply = client.get("/metrics");
+  BERTH_TRY(e2e::expect_ok(reply, "the metrics of " + name_));
+  return read_histogram(reply.body, kube_scheduler_ ? "scheduler_scheduling_algorithm_duration_seconds"
+                                                    : "berth_decide_seconds");
 }
 
 void Running::stop() {

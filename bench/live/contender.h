@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "e2e/cluster.h"
+#include "histogram.h"
 
 namespace berth::bench {
 
@@ -30,11 +31,15 @@ std::vector<Contender> contenders(const std::string& self, const std::string& be
 // Starts and holds one.
 class Running {
  public:
-  static Result<Running> start(const Contender& contender, e2e::TestCluster& cluster);
+  // `with_metrics`: think_times() can be asked.
+  static Result<Running> start(const Contender& contender, e2e::TestCluster& cluster,
+                               bool with_metrics = false);
   // An error that quotes the log when the process has ended.
   Status alive();
   e2e::Usage usage();
-  std::uint64_t resident_bytes();                         // now
+  std::uint64_t resident_bytes();  // now
+  // Seconds that it has thought: of kube-scheduler for each pod, of Berth for each time that it decides.
+  Result<Histogram> think_times() const;
   int dashboard_port() const { return dashboard_port_; }  // 0: it serves no dashboard
   void stop();
   pid_t pid() const { return kube_scheduler_ ? 0 : process_->pid(); }
@@ -44,6 +49,7 @@ class Running {
   std::string name_;
   bool kube_scheduler_ = false;
   int dashboard_port_ = 0;
+  e2e::Endpoint metrics_;
   std::optional<e2e::Process> process_;
 };
 

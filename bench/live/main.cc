@@ -18,7 +18,8 @@ namespace berth::bench {
 namespace {
 
 const std::map<std::string, Scenario> kScenarios = {
-    {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S5", Scenario::kS5},
+    {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S4", Scenario::kS4},
+    {"S5", Scenario::kS5}, {"C1", Scenario::kC1}, {"C2", Scenario::kC2}, {"C3", Scenario::kC3},
     {"Q1", Scenario::kQ1}, {"Q2", Scenario::kQ2}, {"Q3", Scenario::kQ3}, {"Q4", Scenario::kQ4}};
 
 std::string name_of(Scenario scenario) {
@@ -54,6 +55,16 @@ void print_row(const Outcome& o, double ceiling) {
       if (o.to_first_s > 0)
         result += fmt::format("; from the release {:.2f} s to the first bind, {:.1f} s to the last",
                               o.to_first_s, o.start_to_last_s);
+      break;
+    case Scenario::kS4:
+      result = fmt::format("{:.2f} s from the start to the first bind; then {:.0f} MiB resident",
+                           o.to_first_s, static_cast<double>(o.idle_rss_bytes) / (1 << 20));
+      break;
+    case Scenario::kC1:
+    case Scenario::kC2:
+    case Scenario::kC3:
+      result = fmt::format("{:>7.0f} {:>9} {:>7}; {:.0f} decisions/s, 99 % within {:.2f} ms", o.rate(), "-",
+                           "-", o.decisions(), 1000 * o.think.at_most(0.99));
       break;
     case Scenario::kQ4:
       result = fmt::format("all Jobs made after {:.0f} s; {:.0f} MiB resident once they wait",
@@ -95,6 +106,9 @@ nlohmann::json json_of(const Outcome& o) {
           {"after_last_pod_s", o.after_last_pod_s},
           {"to_first_s", o.to_first_s},
           {"idle_rss_bytes", o.idle_rss_bytes},
+          {"think_s", o.think.sum},
+          {"thinks", o.think.count},
+          {"decisions_per_s", o.decisions()},
           {"scheduler_cpu_s", o.scheduler.cpu_seconds},
           {"scheduler_peak_rss_bytes", o.scheduler.peak_rss_bytes},
           {"api_server_cpu_s", o.api_server_cpu_s},
@@ -125,6 +139,12 @@ std::pair<double, const char*> figure_of(const Outcome& o) {
     case Scenario::kQ1:
     case Scenario::kQ2:
       break;
+    case Scenario::kC1:
+    case Scenario::kC2:
+    case Scenario::kC3:
+      return {o.decisions(), "decisions/s"};
+    case Scenario::kS4:
+      return {o.to_first_s, "s"};
     case Scenario::kS3:
     case Scenario::kQ3:
       return {o.start_to_last_s, "s"};
@@ -184,7 +204,7 @@ class Medians {
 int run(int argc, char** argv) {
   CLI::App app{"Binds per second on a real Kubernetes API server: Berth and what it is compared with"};
   Scale scale;
-  std::vector<std::string> scenarios = {"S1", "S2", "S3", "S5"};
+  std::vector<std::string> scenarios = {"S1", "S2", "S3", "S4", "S5"};
   std::vector<std::string> names = {"blind", "kube-scheduler", "berth-null", "berth"};
   std::string berth;
   std::string berth_args;
@@ -192,7 +212,8 @@ int run(int argc, char** argv) {
   std::string json_path;
   unsigned in_flight = 32;
   int repeat = 1;
-  app.add_option("--scenarios", scenarios, "S1, S2, S3, S5; with queues Q1, Q2, Q3, Q4")
+  app.add_option("--scenarios", scenarios,
+                 "S1 to S5; with constraints C1, C2, C3; with queues Q1, Q2, Q3, Q4")
       ->delimiter(',')
       ->check(CLI::IsMember(kScenarios));
   app.add_option("--contenders", names, "blind, kube-scheduler, berth-null, berth, berth-watched")
@@ -203,7 +224,10 @@ int run(int argc, char** argv) {
   app.add_option("--null-args", null_args, "arguments of `berth scheduler` that make it not think");
   app.add_option("--in-flight", in_flight, "binds in flight of the blind binder")->check(CLI::Range(1, 300));
   app.add_option("--nodes", scale.nodes)->check(CLI::Range(1, 20000));
-  app.add_option("--pods", scale.pods, "of S1 and Q2")->check(CLI::Range(1, 200000));
+  app.add_option("--pods", scale.pods, "of S1 and Q2; those that arrive in C1 to C3")
+      ->check(CLI::Range(1, 200000));
+  app.add_option("--running", scale.running, "pods that run already, of S4 and C1 to C3")
+      ->check(CLI::Range(9, 200000));
   app.add_option("--gangs", scale.gangs, "of S2")->check(CLI::Range(1, 20000));
   app.add_option("--high-gangs", scale.high_gangs, "of S3 and Q3")->check(CLI::Range(1, 20000));
   app.add_option("--jobs", scale.jobs, "of Q1")->check(CLI::Range(1, 20000));

@@ -14,6 +14,9 @@
 #include <set>
 #include <thread>
 
+#include "constrained.h"
+#include "work.h"
+
 namespace berth::bench {
 namespace {
 
@@ -25,7 +28,6 @@ using Clock = ObserverOfPods::Clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kGang = 8;
 // Of the API server and etcd, whose collectors would take a sixth of the two cores: that is not what is compared. The contenders
 // run as they are.
 constexpr const char* kGoGc = "400";
@@ -92,7 +94,7 @@ class Reaper {
 class Run {
  public:
   Run(Scenario scenario, const Contender& contender, const Scale& scale)
-      : contender_(contender), scale_(scale) {
+      : contender_(contender), scale_(scale), work_(contender, scenario >= Scenario::kQ1 && contender.gangs) {
     outcome_.scenario = scenario;
     outcome_.contender = contender.name;
   }
@@ -110,23 +112,31 @@ class Run {
       cluster_->keep_folder();
       fmt::print(stderr, "logs: {}\n", cluster_->folder().string());
     }
-    BERTH_TRY(cluster_->create_nodes(scale_.nodes));
+    BERTH_TRY(cluster_->create_nodes(scale_.nodes, has_constraints() ? nodes_in_zones() : e2e::NodeShape{}));
     observer_ = std::make_unique<ObserverOfPods>(cluster_->endpoint());
     const auto status = [&]() -> Status {
       switch (outcome_.scenario) {
         case Scenario::kS1:
-          return backlog(plain_pods(scale_.pods));
+          return backlog(work_.plain_pods(scale_.pods));
         case Scenario::kS2:
-          return backlog(gang_pods("gang", scale_.gangs, {}));
+          return backlog(work_.gang_pods("gang", scale_.gangs, {}));
         case Scenario::kS3:
         case Scenario::kQ3:
           return preemption();
+        case Scenario::kS4:
+          return first_bind();
         case Scenario::kS5:
           return interleaved();
+        case Scenario::kC1:
+          return arrivals(Constraint::kAffinity);
+        case Scenario::kC2:
+          return arrivals(Constraint::kSpread);
+        case Scenario::kC3:
+          return arrivals(Constraint::kVolume);
         case Scenario::kQ1:
           return jobs();
         case Scenario::kQ2:
-          return contender_.gangs ? released_queue() : backlog(plain_pods(scale_.pods));
+          return contender_.gangs ? released_queue() : backlog(work_.plain_pods(scale_.pods));
         case Scenario::kQ4:
           return waiting_jobs();
       }
@@ -148,63 +158,17 @@ class Run {
   }
 
  private:
-  PodShape shape(std::string name) const {
-    PodShape out{.name = std::move(name), .scheduler = contender_.scheduler};
-    if (queued()) out.labels = {{"kueue.x-k8s.io/queue-name", "team-0"}};
-    return out;
-  }
-  // Its pods name a LocalQueue.
-  bool queued() const { return outcome_.scenario >= Scenario::kQ1 && contender_.gangs; }
-
-  // `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names.
-  Status make_queues(std::size_t count, std::size_t gpus, bool stopped = false) {
-    BERTH_TRY(cluster_->apply(BERTH_SOURCE_DIR "/deploy/crds"));
-    auto api = cluster_->client();
-    const std::string group = "/apis/kueue.x-k8s.io/v1beta2";
-    const auto create = [&](const std::string& path, const std::string& body) -> Status {
-      e2e::Reply reply;
-      for (int i = 0; i < 300; ++i) {  // until the kind is served
-        reply = api.post(path, body);
-        if (reply.ok()) return {};
-        std::this_thread::sleep_for(milliseconds(50));
-      }
-      return e2e::expect_ok(reply, "POST " + path);
-    };
-    BERTH_TRY(create(
-        group + "/resourceflavors",
-        R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"any"},"spec":{}})"));
-    for (std::size_t i = 0; i < count; ++i) {
-      BERTH_TRY(create(
-          group + "/clusterqueues",
-          fmt::format(
-              R"({{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{{"name":"team-{}"}},"spec":{{)"
-              R"("namespaceSelector":{{}},"stopPolicy":"{}","preemption":{{"withinClusterQueue":"LowerPriority"}},)"
-              R"("resourceGroups":[{{"coveredResources":["cpu","memory","nvidia.com/gpu"],"flavors":[{{"name":"any","resources":[)"
-              R"({{"name":"cpu","nominalQuota":"1000000"}},{{"name":"memory","nominalQuota":"1000Ti"}},)"
-              R"({{"name":"nvidia.com/gpu","nominalQuota":"{}"}}]}}]}}]}}}})",
-              i, stopped ? "Hold" : "None", gpus)));
-      BERTH_TRY(create(
-          group + "/namespaces/default/localqueues",
-          fmt::format(
-              R"({{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{{"name":"team-{0}"}},"spec":{{"clusterQueue":"team-{0}"}}}})",
-              i)));
-    }
-    return {};
-  }
-
-  std::string job_json(std::size_t i, std::size_t pods, std::size_t queues) const {
-    return fmt::format(
-        R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"job-{}"{}}},"spec":{{"parallelism":{},"completions":{},)"
-        R"("suspend":{},"template":{{"spec":{{"schedulerName":"{}","restartPolicy":"Never","containers":[{{"name":"main","image":)"
-        R"("image","resources":{{"requests":{{"cpu":"1","memory":"1Gi"}},"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}}}}}})",
-        i, queued() ? fmt::format(R"(,"labels":{{"kueue.x-k8s.io/queue-name":"team-{}"}})", i % queues) : "",
-        pods, pods, queued(), contender_.scheduler);
+  bool has_constraints() const {
+    return outcome_.scenario >= Scenario::kC1 && outcome_.scenario <= Scenario::kC3;
   }
 
   // Waits until the scheduler, which has nothing to start, has read the cluster and written what it writes of what runs: two
   // seconds in which it uses next to no CPU.
   Status start_and_settle() {
     BERTH_TRY(start_contender());
+    return settle();
+  }
+  Status settle() {
     const auto end = Clock::now() + seconds(scale_.time_limit_s);
     double before = 0;
     for (bool idle = false; !idle;) {
@@ -224,11 +188,11 @@ class Run {
   Status jobs() {
     constexpr std::size_t kPods = 4;
     constexpr std::size_t kQueues = 4;
-    if (queued()) BERTH_TRY(make_queues(kQueues, scale_.jobs * kPods / kQueues));
+    if (work_.queued()) BERTH_TRY(make_queues(*cluster_, kQueues, scale_.jobs * kPods / kQueues));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
     std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.jobs; ++i) bodies.push_back(job_json(i, kPods, kQueues));
+    for (std::size_t i = 0; i < scale_.jobs; ++i) bodies.push_back(work_.job(i, kPods, kQueues));
     start_ = Clock::now();
     BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(scale_.jobs * kPods));
@@ -236,8 +200,8 @@ class Run {
   }
 
   Status released_queue() {
-    BERTH_TRY(make_queues(1, scale_.pods, /*stopped=*/true));
-    BERTH_TRY(create(plain_pods(scale_.pods)));
+    BERTH_TRY(make_queues(*cluster_, 1, scale_.pods, /*stopped=*/true));
+    BERTH_TRY(create(work_.plain_pods(scale_.pods)));
     std::atomic<std::size_t> told{0};
     std::set<std::string> seen;  // on the observer's thread
     observer_->on_pod([&](const e2e::SeenPod& pod, bool) {
@@ -271,11 +235,11 @@ class Run {
   }
 
   Status waiting_jobs() {
-    BERTH_TRY(make_queues(1, 0));
+    BERTH_TRY(make_queues(*cluster_, 1, 0));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
     std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.waiting; ++i) bodies.push_back(job_json(i, 1, 1));
+    for (std::size_t i = 0; i < scale_.waiting; ++i) bodies.push_back(work_.job(i, 1, 1));
     BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
     outcome_.after_last_pod_s = seconds_between(start_, Clock::now());
     // Until its memory is what it was five seconds before: all are read, and their reasons written.
@@ -302,7 +266,7 @@ class Run {
     std::thread changes([&] {
       auto api = cluster_->client();
       for (std::size_t i = 0; !done; ++i) {
-        api.post("/apis/batch/v1/namespaces/default/jobs", job_json(scale_.waiting + i, 1, 1));
+        api.post("/apis/batch/v1/namespaces/default/jobs", work_.job(scale_.waiting + i, 1, 1));
         if (i % 2 == 0) {
           api.del(fmt::format("/apis/batch/v1/namespaces/default/jobs/job-{}", i / 2));
           api.patch("/api/v1/nodes/node-0", fmt::format(R"({{"spec":{{"unschedulable":{}}}}})", i % 4 == 0));
@@ -322,38 +286,6 @@ class Run {
     return running_->alive();
   }
 
-  std::vector<std::string> plain_pods(std::size_t count) const {
-    std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < count; ++i) {
-      bodies.push_back(e2e::pod_json(shape("pod"), i));
-    }
-    return bodies;
-  }
-
-  std::string member(const std::string& gang, std::size_t i, const PodShape& base) const {
-    PodShape pod = base;
-    pod.name = gang;
-    if (contender_.gangs) {
-      pod.labels.emplace_back("berth.dev/gang", gang);
-      pod.labels.emplace_back("berth.dev/gang-size", std::to_string(kGang));
-    }
-    return e2e::pod_json(pod, i);
-  }
-
-  // Gang by gang, or with `interleave` the first members of all gangs, then all second ones, and so on.
-  std::vector<std::string> gang_pods(const std::string& name, std::size_t gangs, const std::string& priority,
-                                     bool interleave = false) const {
-    PodShape base = shape(name);
-    base.priority_class = priority;
-    std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < gangs * kGang; ++i) {
-      const std::size_t gang = interleave ? i % gangs : i / kGang;
-      const std::size_t rank = interleave ? i / gangs : i % kGang;
-      bodies.push_back(member(fmt::format("{}-{}", name, gang), rank, base));
-    }
-    return bodies;
-  }
-
   Status create(const std::vector<std::string>& bodies) {
     return cluster_->create_all("/api/v1/namespaces/default/pods", bodies, 32);
   }
@@ -362,7 +294,7 @@ class Run {
     api_before_ = cluster_->process("kube-apiserver")->usage();
     etcd_before_ = cluster_->process("etcd")->usage();
     start_ = Clock::now();
-    BERTH_ASSIGN(running_, Running::start(contender_, *cluster_));
+    BERTH_ASSIGN(running_, Running::start(contender_, *cluster_, has_constraints()));
     if (contender_.watched)
       dashboards_ = std::make_unique<Dashboards>(scale_.dashboards, running_->dashboard_port());
     return {};
@@ -428,7 +360,7 @@ class Run {
   Status preemption() {
     BERTH_TRY(cluster_->create_priority_class("low", 100));
     BERTH_TRY(cluster_->create_priority_class("high", 10000));
-    if (queued()) BERTH_TRY(make_queues(1, scale_.nodes * 8));
+    if (work_.queued()) BERTH_TRY(make_queues(*cluster_, 1, scale_.nodes * 8));
     // The low gangs are made bound and running: how they came there is not measured.
     std::vector<std::string> bodies;
     std::vector<std::string> names;
@@ -436,11 +368,11 @@ class Run {
     for (std::size_t gang = 0; gang < low_gangs; ++gang) {
       const std::string name = fmt::format("low-{}", gang);
       for (std::size_t i = 0; i < kGang; ++i) {
-        PodShape pod = shape(name);
+        PodShape pod = work_.shape(name);
         pod.priority_class = "low";
         pod.termination_grace_s = 30;
         pod.node = fmt::format("node-{}", gang);
-        bodies.push_back(member(name, i, pod));
+        bodies.push_back(work_.member(name, i, pod));
         names.push_back(fmt::format("{}-{}", name, i));
       }
     }
@@ -452,7 +384,7 @@ class Run {
     const std::size_t before = observer_->now().binds;
     BERTH_TRY(start_and_settle());
     start_ = Clock::now();
-    BERTH_TRY(create(gang_pods("high", scale_.high_gangs, "high")));
+    BERTH_TRY(create(work_.gang_pods("high", scale_.high_gangs, "high")));
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(before + scale_.high_gangs * kGang));
     const auto now = observer_->now();
     outcome_.bound = now.binds - before;
@@ -472,13 +404,63 @@ class Run {
     return {};
   }
 
+  // Bound pods that run, `count` of a kind.
+  Status make_running(const std::string& name, Constraint kind, std::size_t count) {
+    PodShape base = work_.shape(name);
+    const ConstrainedPods pods = constrained_pods(kind, base, count, scale_.nodes);
+    BERTH_TRY(bench::create(*cluster_, pods));
+    return cluster_->make_running("default", pods.names);
+  }
+
+  Status first_bind() {
+    BERTH_TRY(make_running("running", Constraint::kNone, scale_.running));
+    BERTH_TRY(observer_->start());
+    const std::size_t before = observer_->now().binds;
+    BERTH_TRY(create(work_.plain_pods(1)));
+    BERTH_TRY(start_contender());
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(before + 1));
+    const auto now = observer_->now();
+    outcome_.bound = now.binds - before;
+    outcome_.to_first_s = outcome_.bound > 0 ? seconds_between(start_, now.last_bind) : 0;
+    BERTH_TRY(settle());
+    outcome_.idle_rss_bytes = running_->resident_bytes();
+    take_usage();
+    return judge();
+  }
+
+  Status arrivals(Constraint kind) {
+    const std::size_t ninth = scale_.running / 9;
+    BERTH_TRY(make_running("plain", Constraint::kNone, scale_.running - 3 * ninth));
+    BERTH_TRY(make_running("apart", Constraint::kAffinity, ninth));
+    BERTH_TRY(make_running("spread", Constraint::kSpread, ninth));
+    BERTH_TRY(make_running("data", Constraint::kVolume, ninth));
+    const ConstrainedPods pods = constrained_pods(kind, work_.shape("pod"), scale_.pods, 0);
+    BERTH_TRY(observer_->start());
+    const std::size_t before = observer_->now().binds;
+    BERTH_TRY(start_and_settle());
+    BERTH_ASSIGN(const Histogram earlier, running_->think_times());
+    const auto cpu = running_->usage().cpu_seconds;
+    start_ = Clock::now();
+    BERTH_TRY(bench::create(*cluster_, pods));
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(before + scale_.pods));
+    BERTH_ASSIGN(const Histogram later, running_->think_times());
+    outcome_.think = later.since(earlier);
+    take_usage();
+    outcome_.scheduler.cpu_seconds -= cpu;
+    const auto now = observer_->now();
+    outcome_.bound = now.binds - before;
+    outcome_.start_to_last_s = seconds_between(start_, now.last_bind);
+    outcome_.first_to_last_s = outcome_.start_to_last_s;
+    return judge();
+  }
+
   Status interleaved() {
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_contender());
     std::this_thread::sleep_for(seconds(3));
     BERTH_TRY(running_->alive());
     const std::size_t places = scale_.nodes * 8;
-    BERTH_TRY(create(gang_pods("gang", scale_.nodes + scale_.surplus_gangs, {}, /*interleave=*/true)));
+    BERTH_TRY(create(work_.gang_pods("gang", scale_.nodes + scale_.surplus_gangs, {}, /*interleave=*/true)));
     const auto last_pod = Clock::now();
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(places));
     observer_->wait_quiet(seconds(2), seconds(10));  // a bind too many would come now
@@ -492,6 +474,7 @@ class Run {
 
   const Contender& contender_;
   const Scale& scale_;
+  Work work_;
   Outcome outcome_;
   std::unique_ptr<TestCluster> cluster_;
   std::unique_ptr<ObserverOfPods> observer_;
@@ -516,6 +499,12 @@ bool applies(Scenario scenario, const Contender& contender) {
     case Scenario::kQ3:
     case Scenario::kQ4:
       return contender.gangs && contender.preempts;
+    case Scenario::kS4:
+      return contender.name != "blind";
+    case Scenario::kC1:
+    case Scenario::kC2:
+    case Scenario::kC3:
+      return contender.kube_scheduler || contender.preempts;
     case Scenario::kS5:
       return contender.gangs;
     case Scenario::kQ1:

@@ -3,7 +3,15 @@
 //   S1  8,000 pods without a gang, all made before the scheduler starts
 //   S2  500 gangs of 8, all made before the scheduler starts
 //   S3  1,000 running gangs of 8 of low priority fill everything, then 100 gangs of 8 of high priority arrive
+//   S4  one pod waits when the scheduler starts, and 8,000 run
 //   S5  1,008 gangs of 8 for 1,000 places, arriving interleaved pod by pod at a running scheduler
+//
+// with constraints of Kubernetes, for Berth and kube-scheduler, on nodes in three zones. 8,000 pods run, a third of them with such
+// constraints, and 8,000 arrive (usual: --nodes 5000 --running 30000 --pods 10000):
+//
+//   C1  they are apart from pods of their app on each node, in the zone of their app
+//   C2  they spread over zones and over nodes
+//   C3  each mounts a volume of one zone
 //
 // and with Kueue's queues, for Berth; the others do the same work without any queue:
 //
@@ -26,13 +34,14 @@
 
 namespace berth::bench {
 
-enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS5, kQ1, kQ2, kQ3, kQ4 };
+enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS4, kS5, kC1, kC2, kC3, kQ1, kQ2, kQ3, kQ4 };
 
 struct Scale {
   std::size_t nodes = 1000;
-  std::size_t pods = 8000;        // S1
+  std::size_t pods = 8000;        // S1, Q2, C1 to C3
   std::size_t gangs = 500;        // S2
   std::size_t high_gangs = 100;   // S3
+  std::size_t running = 8000;     // S4, C1 to C3
   std::size_t surplus_gangs = 8;  // S5: more than there are places
   std::size_t jobs = 2000;        // Q1
   std::size_t waiting = 100'000;  // Q4
@@ -53,8 +62,9 @@ struct Outcome {
   // Q2: from the release
   double start_to_last_s = 0;
   double after_last_pod_s = 0;       // S5: last bind after the last pod was made
-  double to_first_s = 0;             // Q2: from the release to the first bind
-  std::uint64_t idle_rss_bytes = 0;  // Q4: once all of them wait
+  double to_first_s = 0;             // Q2: from the release to the first bind; S4: from the start
+  std::uint64_t idle_rss_bytes = 0;  // Q4: once all of them wait; S4: once it has nothing to do
+  Histogram think;                   // C1 to C3 (Running::think_times)
   e2e::Usage scheduler;
   double api_server_cpu_s = 0;  // during the run, like etcd's
   double etcd_cpu_s = 0;
@@ -65,6 +75,8 @@ struct Outcome {
   Dashboards::Seen dashboards;      // where the contender is watched
   std::string judgement;            // of the observer, empty when clean
   double rate() const { return first_to_last_s > 0 ? static_cast<double>(bound) / first_to_last_s : 0; }
+  // Pods that it decides on in a second of thinking.
+  double decisions() const { return think.sum > 0 ? static_cast<double>(bound) / think.sum : 0; }
   double rate_from_start() const {
     return start_to_last_s > 0 ? static_cast<double>(bound) / start_to_last_s : 0;
   }

@@ -29,8 +29,7 @@ TEST(KaiConformance, EveryCaseIsDecidedAlikeOrListed) {
   });
   const PeerTally whole = cases.tally([](std::string_view file) { return file.starts_with("integration"); });
   cases.print({{"integration", whole}});
-  EXPECT_GE(whole.share_of_read(), 77)
-      << "of the integration cases that are not left out; issue 31 asks for 90";
+  EXPECT_GE(whole.share_of_read(), 90) << "of the integration cases that are not left out";
   const PeerTally shares = cases.tally([](std::string_view file) { return file.starts_with("fairshare"); });
   EXPECT_EQ(shares.share_of_read(), 100) << "of the vectors of fair shares that are not left out";
   cases.check_list();

@@ -308,6 +308,8 @@ std::string kai_pod(const Node& job, const Node& task, int life) {
   const std::string node = text_at(task, {"node"});
   const bool bound = phase_of(state) != "Pending" && !node.empty();
   if (bound) json.field("nodeName", node);
+  // The cases leave out where a pod ran that has ended.
+  if (node.empty() && (state == "Succeeded" || state == "Failed")) json.field("nodeName", "left-out");
   if (state == "Gated") {
     json.key("schedulingGates").begin_array().begin_object().field("name", "gate").end_object().end_array();
   }

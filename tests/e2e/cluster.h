@@ -123,6 +123,8 @@ class TestCluster {
   // With front_proxy: the authority of the API server's own certificate when it passes requests on.
   const Authority& front_proxy() const { return *front_proxy_; }
 
+  // Where kube-scheduler serves its metrics.
+  const Endpoint& kube_scheduler() const { return kube_scheduler_; }
   // etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok; nullptr where it was not started.
   Process* process(const std::string& program);
   // Stops the API server (SIGKILL or SIGTERM), waits `down_ms`, starts it on the same port.
@@ -164,6 +166,7 @@ class TestCluster {
   std::optional<Authority> authority_;
   std::optional<Authority> front_proxy_;
   Endpoint endpoint_;
+  Endpoint kube_scheduler_;
   std::string kubeconfig_;
   std::string version_;
   int etcd_port_ = 0;

@@ -174,7 +174,9 @@ class Question {
     const bool of_several =
         (reason.code == ReasonCode::kLaneLimit && relief_.lane_limits(reason.detail) > 1) ||
         (reason.code == ReasonCode::kFirmLimit && relief_.firm_limits(reason.detail) > 1);
-    const bool limit = exact && !of_several && (reason.code == ReasonCode::kQuotaMax || alone());
+    // More quota below a limit of a subtree raises both: the queue gets its own part beside what it borrows.
+    const bool limit =
+        exact && !of_several && !relief_.is_cut(reason) && (reason.code == ReasonCode::kQuotaMax || alone());
     if (limit && amount > 1) {
       const auto less = relief_.events(reason, amount - 1, 1);
       if (less.empty()) return "";

@@ -339,6 +339,18 @@ std::int64_t Relief::firm_limits(const std::string& resource) const {
   return out;
 }
 
+bool Relief::is_cut(const Reason& reason) const {
+  const auto names = [&](const Quota& quota) {
+    return quota.subtree_limit && quota.flavor == reason.detail && quota.resource == reason.subject;
+  };
+  const auto chain = ledger_.chain(record().spec.queue);
+  return std::any_of(chain.begin(), chain.end(), [&](const std::string& name) {
+    const auto queue = ledger_.queues.find(name);
+    return queue != ledger_.queues.end() &&
+           std::any_of(queue->second.quotas.begin(), queue->second.quotas.end(), names);
+  });
+}
+
 bool Relief::in_segments() const {
   const auto any = [](const auto& self, const Group& group) -> bool {
     return (!group.topology.segment_level.empty() && !group.pod_sets.empty()) ||

@@ -44,6 +44,8 @@ class Relief {
   std::int64_t lane_limits(const std::string& resource) const;
   // How many limits bind its firm work in this resource: for each flavor, of its queue and of those above.
   std::int64_t firm_limits(const std::string& resource) const;
+  // Whether the quota that it names lies below a limit of a subtree.
+  bool is_cut(const Reason& reason) const;
   // Some pod set must be laid in segments.
   bool in_segments() const;
 

@@ -9,7 +9,10 @@ namespace berth::engine {
 void note_broken(State& state, WorkloadId id) {
   WorkloadState& w = state.workloads[id.index()];
   Brokenness& broken = w.broken;
-  const bool is = broken.most && w.needs_all && w.is_broken() && w.releasing() == 0;
+  // With room on its way for all that it lacks, it is about to be whole again.
+  const bool mends = std::all_of(w.sets.begin(), w.sets.end(),
+                                 [](const PodSetState& s) { return s.active + s.held >= s.least; });
+  const bool is = broken.most && w.needs_all && w.is_broken() && w.releasing() == 0 && !mends;
   if (is && broken.since == 0) {
     const bool earlier = broken.reported > 0 && (state.now == 0 || broken.reported < state.now);
     broken.since = earlier ? broken.reported : state.now;

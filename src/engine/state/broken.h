@@ -1,4 +1,5 @@
-// Gangs that must not stay broken (Workload::broken_for): since when each lacks slots, and when it ends for that.
+// Gangs that must not stay broken (Workload::broken_for): since when each lacks slots, and when it ends for that. A hold on all slots that
+// it lacks stops the clock.
 #pragma once
 
 #include "engine/state/state.h"

@@ -76,6 +76,21 @@ TEST(BrokenGangs, AreCompletedRatherThanEnded) {
   EXPECT_EQ(w.decide(1000), (Told{"start a"}));
 }
 
+// Victims leave the room that it lacks.
+TEST(BrokenGangs, AreNotEndedWhileRoomIsOnItsWay) {
+  BrokenWorld w;
+  w.add("a", 2, 1000, 5);
+  ASSERT_EQ(w.decide(0), (Told{"start a"}));
+  w.lose("a", 1);
+  w.add("low", 3, std::nullopt);
+  ASSERT_EQ(w.decide(500), (Told{"start low"}));
+  w.lose("a", 1, SlotState::kWaiting);
+  ASSERT_EQ(w.decide(100).size(), 2u) << "it evicts and holds";
+  EXPECT_EQ(w.decide(60'000), (Told{}));
+  for (const std::int64_t slot : {0, 1, 2}) w.lose("low", slot);
+  EXPECT_EQ(w.decide(0), (Told{"start a"}));
+}
+
 TEST(BrokenGangs, StayWhereTheyDoNotSaySo) {
   BrokenWorld w;
   w.add("a", 3, std::nullopt);

@@ -1,0 +1,37 @@
+// The objects that scenarios make for a contender: pods, members of gangs, Jobs, and Kueue's queues.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "contender.h"
+#include "e2e/cluster.h"
+
+namespace berth::bench {
+
+inline constexpr std::size_t kGang = 8;
+
+class Work {
+ public:
+  // `queued`: its pods name the LocalQueue team-0, its Jobs wait suspended in one of several.
+  Work(const Contender& contender, bool queued) : contender_(contender), queued_(queued) {}
+
+  bool queued() const { return queued_; }
+  e2e::PodShape shape(std::string name) const;
+  std::vector<std::string> plain_pods(std::size_t count) const;
+  std::string member(const std::string& gang, std::size_t i, const e2e::PodShape& base) const;
+  // Gang by gang, or with `interleave` the first members of all gangs, then all second ones, and so on.
+  std::vector<std::string> gang_pods(const std::string& name, std::size_t gangs, const std::string& priority,
+                                     bool interleave = false) const;
+  std::string job(std::size_t i, std::size_t pods, std::size_t queues) const;
+
+ private:
+  const Contender& contender_;
+  bool queued_;
+};
+
+// `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names.
+Status make_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped = false);
+
+}  // namespace berth::bench
