@@ -52,7 +52,7 @@ class BerthKinds : public KindsTest {
 };
 
 TEST_F(BerthKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_controllers(8);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(8));
   ASSERT_NE(start_berth(), nullptr);
   create(kJobSets, jobset("low", "low", true));
   EXPECT_TRUE(eventually([&] { return occupying("low") == 5; })) << said("low");
@@ -81,7 +81,7 @@ TEST_F(BerthKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) {
 
 // As its user wrote it, without `suspend`: its pods wait together, also where nothing is held.
 TEST_F(BerthKinds, AJobSetThatIsNotSuspendedWaitsWithItsPodsAndStartsWhole) {
-  start_with_controllers(8);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(8));
   ASSERT_NE(start_berth(), nullptr);
   create(kJobSets, jobset("first", "low", false));
   EXPECT_TRUE(eventually([&] { return occupying("first") == 5; })) << said("first");
@@ -97,7 +97,7 @@ TEST_F(BerthKinds, AJobSetThatIsNotSuspendedWaitsWithItsPodsAndStartsWhole) {
 
 // The Jobs of the workers are made when the leader is ready: their places are kept until then, and given to nothing else.
 TEST_F(BerthKinds, AJobSetInOrderKeepsThePlacesOfWhatComesLater) {
-  start_with_controllers(6);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(6));
   ASSERT_NE(start_berth(), nullptr);
   for (const bool suspend : {true, false}) {
     const std::string name = suspend ? "held" : "free";

@@ -14,13 +14,13 @@ class BerthLws : public KindsTest {
 };
 
 TEST_F(BerthLws, AGroupWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
-  start_with_controllers(4);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(4));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(leader_worker(3));
 }
 
 TEST_F(BerthLws, AGroupOfProductionWithALeaderOfItsOwnDoesTheSame) {
-  start_with_controllers(6);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(6));
   create_claim("data");
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(leader_worker(4, false, "data"));
@@ -29,14 +29,14 @@ TEST_F(BerthLws, AGroupOfProductionWithALeaderOfItsOwnDoesTheSame) {
 // The workers are made when the leader is ready, and their places are kept until then. A group that has no room for all of them has no
 // leader.
 TEST_F(BerthLws, AGroupWhoseWorkersComeLaterDoesTheSame) {
-  start_with_controllers(6);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(6));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(leader_worker(4, true));
 }
 
 // Each group is a gang of its own: as many run as have room, each whole.
 TEST_F(BerthLws, GroupsStartEachOnItsOwn) {
-  start_with_controllers(5);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(5));
   ASSERT_NE(start_berth(), nullptr);
   JudgedKind kind = leader_worker(2);
   json body = kind.body("many", "low");

@@ -133,7 +133,7 @@ class BerthMixed : public KindsTest {
 
 TEST_F(BerthMixed, HalfAGangNeverRunsInAFullCluster) {
   const std::size_t rounds = number_from_env("BERTH_E2E_KINDS_ROUNDS", 10);
-  start_with_controllers(8);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(8));
   for (const char* name : {"low", "high"})
     create("/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
            torch_runtime(name, spec_of_pod(name, "node")));

@@ -14,14 +14,14 @@ class BerthMpi : public KindsTest {
 };
 
 TEST_F(BerthMpi, AnMpiJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_controllers(4);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(4));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(mpi(2));
 }
 
 // Its launcher is made when the workers run, and its place is kept until then.
 TEST_F(BerthMpi, AnMpiJobOfProductionWhoseLauncherComesLaterDoesTheSame) {
-  start_with_controllers(7);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(7));
   create_claim("data");
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(mpi(4, true, "data"));

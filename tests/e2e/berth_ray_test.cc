@@ -99,13 +99,13 @@ class BerthRay : public KindsTest {
 };
 
 TEST_F(BerthRay, AClusterWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
-  start_ray(8);
+  ASSERT_NO_FATAL_FAILURE(start_ray(8));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(ray_cluster(4));
 }
 
 TEST_F(BerthRay, AJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_ray(7);  // four of the five pods have one each
+  ASSERT_NO_FATAL_FAILURE(start_ray(7));  // four of the five pods have one each
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(jobs());
 }

@@ -26,14 +26,14 @@ class BerthTrainer : public KindsTest {
 };
 
 TEST_F(BerthTrainer, ATrainJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_controllers(3);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(3));
   create_runtimes();
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(train(2));
 }
 
 TEST_F(BerthTrainer, ATrainJobOfProductionDoesTheSame) {
-  start_with_controllers(6);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(6));
   create_claim("data");
   create_runtimes("data");
   ASSERT_NE(start_berth(), nullptr);

@@ -16,14 +16,14 @@ class BerthTraining : public KindsTest {
 const Framework kPyTorch = {"PyTorchJob", "pytorchReplicaSpecs", "pytorch", {{"Master", 1}, {"Worker", 1}}};
 
 TEST_F(BerthTraining, APyTorchJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_controllers(3);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(3));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(training(kPyTorch));
 }
 
 // Its operator adds init containers of its own to the workers, beside those of the user.
 TEST_F(BerthTraining, APyTorchJobOfProductionDoesTheSame) {
-  start_with_controllers(7);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(7));
   create_claim("data");
   ASSERT_NE(start_berth(), nullptr);
   Framework large = kPyTorch;
@@ -34,7 +34,7 @@ TEST_F(BerthTraining, APyTorchJobOfProductionDoesTheSame) {
 
 // Suspended it waits for all workers. Not suspended it starts with two of four where there is no room for more, and the others join it.
 TEST_F(BerthTraining, AnElasticPyTorchJobStartsWithItsLeastWorkers) {
-  start_with_controllers(3);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(3));
   ASSERT_NE(start_berth(), nullptr);
   JudgedKind kind = training({"PyTorchJob", "pytorchReplicaSpecs", "pytorch", {{"Worker", 4}}});
   json body = kind.body("wide", "low");
@@ -49,7 +49,7 @@ TEST_F(BerthTraining, AnElasticPyTorchJobStartsWithItsLeastWorkers) {
 }
 
 TEST_F(BerthTraining, EachFrameworkWaitsStartsWholeIsDisplacedWholeAndFinishes) {
-  start_with_controllers(3);
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(3));
   ASSERT_NE(start_berth(), nullptr);
   const std::vector<Framework> frameworks = {
       {"JAXJob", "jaxReplicaSpecs", "jax", {{"Worker", 2}}},

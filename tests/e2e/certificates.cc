@@ -80,6 +80,8 @@ struct Authority::Impl {
 
   Result<KeyPair> issue(const std::string& common_name, const std::vector<std::string>& organisations,
                         const char* usage, const char* names) const {
+    if (common_name.size() > kLongestName)
+      return fail(ErrorCode::kInvalid, "{} is too long a name for a certificate", common_name);
     const Key subject(EVP_EC_gen("P-256"));
     if (subject == nullptr) {
       return fail(ErrorCode::kInternal, "OpenSSL could not make a key");

@@ -3,6 +3,7 @@
 // other keys are P-256.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ struct KeyPair {
   std::string cert_pem;
   std::string key_pem;
 };
+
+// Of a subject (RFC 5280, ub-common-name).
+inline constexpr std::size_t kLongestName = 64;
 
 class Authority {
  public:

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -55,13 +56,14 @@ void remove_data_of_dead_runs(const fs::path& parent) {
   }
 }
 
-std::string kubeconfig_text(const Endpoint& endpoint) {
+// `further`: lines of the user.
+std::string kubeconfig_text(const Endpoint& endpoint, const std::string& further = "") {
   return fmt::format(
       "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
       "clusters:\n- name: test\n  cluster:\n    server: {}\n    certificate-authority: {}\n"
-      "users:\n- name: test\n  user:\n    client-certificate: {}\n    client-key: {}\n"
+      "users:\n- name: test\n  user:\n    client-certificate: {}\n    client-key: {}\n{}"
       "contexts:\n- name: test\n  context:\n    cluster: test\n    user: test\n",
-      endpoint.server, endpoint.ca_file, endpoint.cert_file, endpoint.key_file);
+      endpoint.server, endpoint.ca_file, endpoint.cert_file, endpoint.key_file, further);
 }
 
 std::string joined(const std::vector<std::string>& texts) {
@@ -353,13 +355,19 @@ Status TestCluster::prepare() {
 Result<std::string> TestCluster::kubeconfig_for(const std::string& user,
                                                 const std::vector<std::string>& groups) {
   const std::string name = fmt::format("identity-{}", identities_++);
-  BERTH_ASSIGN(const auto pair, authority_->client(user, groups));
+  // A user whose name no certificate holds is impersonated by an administrator.
+  const bool impersonated = user.size() > kLongestName;
+  BERTH_ASSIGN(const auto pair, impersonated ? authority_->client("berth-e2e-admin", {"system:masters"})
+                                             : authority_->client(user, groups));
   BERTH_TRY(write(name + ".crt", pair.cert_pem));
   BERTH_TRY(write(name + ".key", pair.key_pem));
   auto endpoint = endpoint_;
   endpoint.cert_file = (folder_ / (name + ".crt")).string();
   endpoint.key_file = (folder_ / (name + ".key")).string();
-  BERTH_TRY(write(name + ".kubeconfig", kubeconfig_text(endpoint)));
+  const std::string as = impersonated ? fmt::format("    as: \"{}\"\n    as-groups: [\"{}\"]\n", user,
+                                                    fmt::join(groups, "\", \""))
+                                      : "";
+  BERTH_TRY(write(name + ".kubeconfig", kubeconfig_text(endpoint, as)));
   return (folder_ / (name + ".kubeconfig")).string();
 }
 
