@@ -18,7 +18,7 @@ struct KeyPair {
   std::string key_pem;
 };
 
-// Of a subject (RFC 5280, ub-common-name).
+// The bound of a subject (RFC 5280, ub-common-name).
 inline constexpr std::size_t kLongestName = 64;
 
 class Authority {
