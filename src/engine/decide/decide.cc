@@ -126,11 +126,12 @@ bool Decider::end_broken() {
          state_.endings.broken.begin()->first <= state_.now) {
     const WorkloadId id = state_.endings.broken.begin()->second;
     const WorkloadState& w = state_.workloads[id.index()];
-    if (w.broken.since == 0) {
+    const TimeMs since = w.delays->broken.since;
+    if (since == 0) {
       note_broken(state_, id);
       continue;
     }
-    const Reason why{ReasonCode::kBroken, "", text_of(state_.now - w.broken.since), 0, 0, 0, {}};
+    const Reason why{ReasonCode::kBroken, "", text_of(state_.now - since), 0, 0, 0, {}};
     if (w.held() > 0) round_.decisions.release_hold(id, why, 0);
     round_.decisions.evict(id, why, "", victim_cost(state_, w, state_.now), 0);
     any = true;

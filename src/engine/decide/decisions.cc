@@ -132,7 +132,7 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
   }
   out_.push_back(std::move(d));
   state_.done.note(id, Done::kYielded);
-  w.evicted_at = state_.now;
+  if (w.delays_preemption()) w.delays.edit().evicted_at = state_.now;
   ++state_.stats.evictions;
   state_.settle(id);
   state_.changed(id);

@@ -8,7 +8,8 @@ namespace berth::engine {
 
 void note_broken(State& state, WorkloadId id) {
   WorkloadState& w = state.workloads[id.index()];
-  Brokenness& broken = w.broken;
+  if (!w.delays->broken.most && w.delays->broken.ends_at == kEndOfTime) return;
+  Brokenness& broken = w.delays.edit().broken;
   // With room on its way for all that it lacks, it is about to be whole again.
   const bool mends = std::all_of(w.sets.begin(), w.sets.end(),
                                  [](const PodSetState& s) { return s.active + s.held >= s.least; });

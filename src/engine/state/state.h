@@ -20,6 +20,7 @@
 
 #include "base/interner.h"
 #include "base/result.h"
+#include "base/shared.h"
 #include "engine/base/config.h"
 #include "engine/base/keyed.h"
 #include "engine/base/plane.h"
@@ -88,6 +89,13 @@ struct Brokenness {
   TimeMs ends_at = kEndOfTime;  // in Endings::broken, where not kEndOfTime
 };
 
+// Times that few workloads have.
+struct Delays {
+  Brokenness broken;
+  DurationMs preempts_after = 0;  // Workload::preempts_after
+  TimeMs evicted_at = 0;          // when it last was, while it has delays; 0: never
+};
+
 // Work that the next decide(), or a later one, ends.
 struct Endings {
   std::set<WorkloadId> to_withdraw;
@@ -113,9 +121,7 @@ struct WorkloadState {
   bool admitted = false;  // Workload::admitted
   std::optional<DurationMs> expected;
   std::optional<DurationMs> minimum_runtime;  // absent: what its queue says
-  Brokenness broken;
-  DurationMs preempts_after = 0;  // Workload::preempts_after
-  TimeMs evicted_at = 0;          // when it last was; 0: never
+  Shared<Delays> delays;
   Restart restart;
   StructureId structure;
   bool needs_all = true;  // no group of it may start without one of its children
@@ -163,11 +169,12 @@ struct WorkloadState {
   bool goes_on_in_hold() const { return admitted || is_broken(); }
   // Its missing slots come first.
   bool is_broken() const { return incomplete() && !asks_more_since; }
+  bool delays_preemption() const { return delays->preempts_after > 0; }
   // Before this time it preempts nothing.
   TimeMs preempts_from() const {
-    const TimeMs delayed =
-        preempts_after > 0 ? saturating_add(std::max(created, evicted_at), preempts_after) : 0;
-    return std::max(patient_until, delayed);
+    if (!delays_preemption()) return patient_until;
+    return std::max(patient_until,
+                    saturating_add(std::max(created, delays->evicted_at), delays->preempts_after));
   }
   // The time from which it stands in line.
   TimeMs came() const {

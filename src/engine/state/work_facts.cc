@@ -109,9 +109,12 @@ void State::fill(WorkloadState& w, const Workload& from) {
   w.whole_first = from.whole_first;
   w.expected = from.expected_duration;
   w.minimum_runtime = from.minimum_runtime;
-  w.broken.most = from.broken_for;
-  w.broken.reported = from.broken_since;
-  w.preempts_after = from.preempts_after;
+  if (from.broken_for || from.preempts_after > 0 || w.delays->broken.most || w.delays_preemption()) {
+    Delays& delays = w.delays.edit();
+    delays.broken.most = from.broken_for;
+    delays.broken.reported = from.broken_since;
+    delays.preempts_after = from.preempts_after;
+  }
   w.restart = from.restart;
   w.own_priority = from.priority;
   w.priority = priority_of(w.queue, from);
@@ -235,7 +238,7 @@ Status State::workload_remove(const std::string& uid) {
   for (const PodSetState& set : w.sets) sweeps_.note_left(specs[set.spec].is_long);
   ids_.erase(uid, *id);
   endings.to_withdraw.erase(*id);
-  endings.broken.erase({w.broken.ends_at, *id});
+  endings.broken.erase({w.delays->broken.ends_at, *id});
   w = WorkloadState{};
   sweep();
   return {};
