@@ -554,8 +554,8 @@ Status TestCluster::start_kube_scheduler() {
   args.insert(args.end(), options_.kube_scheduler_args.begin(), options_.kube_scheduler_args.end());
   kube_scheduler_ = {.server = fmt::format("https://127.0.0.1:{}", port),
                      .ca_file = (folder_ / "scheduler" / "kube-scheduler.crt").string(),
-                     .cert_file = {},
-                     .key_file = {}};
+                     .cert_file = endpoint_.cert_file,
+                     .key_file = endpoint_.key_file};
   return spawn("kube-scheduler", std::move(args));
 }
 
