@@ -79,6 +79,10 @@ std::size_t hash_of(const PodTemplate& shape) {
   }
   for (const HostPort& port : shape.ports) mix(static_cast<std::size_t>(port.port));
   for (const auto& [key, value] : shape.node_selector) mix(std::hash<std::string>{}(value));
+  // Pods of one shape often differ in these alone.
+  for (const VolumeNodes& volume : shape.volumes) mix(std::hash<std::string>{}(volume.words));
+  for (const std::string& selector : shape.selected) mix(std::hash<std::string>{}(selector));
+  for (const CountedTerm& term : shape.terms) mix(std::hash<std::string>{}(term.selector));
   return hash;
 }
 
