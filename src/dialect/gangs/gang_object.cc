@@ -27,15 +27,17 @@ const GangSplit* GangObject::split_of(std::string_view part) const {
   return nullptr;
 }
 
+const GangPart* GangObject::part_named(std::string_view name) const {
+  const auto it = std::find_if(parts.begin(), parts.end(), [&](const GangPart& p) { return p.name == name; });
+  return it == parts.end() ? nullptr : &*it;
+}
+
 bool GangObject::has_part(std::string_view part) const {
-  const auto is_it = [&](const GangPart& known) { return known.name == part; };
-  return std::any_of(parts.begin(), parts.end(), is_it) || split_of(part) != nullptr;
+  return part_named(part) != nullptr || split_of(part) != nullptr;
 }
 
 TopologyRequest GangObject::topology_of(std::string_view part) const {
-  for (const GangPart& known : parts) {
-    if (known.name == part) return known.topology;
-  }
+  if (const GangPart* known = part_named(part)) return known->topology;
   const GangSplit* split = split_of(part);
   return split == nullptr ? TopologyRequest{} : split->topology;
 }
@@ -46,9 +48,7 @@ bool GangObject::parts_ask_for_topology() const {
 }
 
 std::int64_t GangObject::least_of(std::string_view part) const {
-  for (const GangPart& known : parts) {
-    if (known.name == part) return known.least;
-  }
+  if (const GangPart* known = part_named(part)) return known->least;
   const GangSplit* split = split_of(part);
   return split == nullptr ? 0 : split->least;
 }

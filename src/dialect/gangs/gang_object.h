@@ -80,6 +80,7 @@ struct GangObject {
 
   // The fewest pods of this part; 0: any number.
   std::int64_t least_of(std::string_view part) const;
+  const GangPart* part_named(std::string_view name) const;  // nullptr: it has none
   const GangSplit* split_of(std::string_view part) const;
   bool has_part(std::string_view part) const;
   // The topology that this part asks for itself, by labels of nodes.

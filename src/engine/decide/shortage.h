@@ -15,9 +15,9 @@ bool is_stopped(const QueueState& queue, const WorkloadState& w);
 bool ends_nowhere(const Reason& reason);
 // Returns no reasons if enough of its pod sets have their pods, and a flavor whose largest possible quota is enough.
 Failure lacks_parts(State& state, const WorkloadState& w);
-// Returns no reasons if its lane has room for the request, or if that is unknown. `found`: the failure of a search.
+// Returns no reasons if the limits that bind it have room for the request, or if that is unknown. `found`: the failure of a search.
 Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found);
-// True for surplus, work that lacks parts, and work that waits for other work of its own lane: it blocks no other work.
+// True for surplus, work that lacks parts, and work that waits for other work within a limit: it blocks no other work.
 bool stands_aside(State& state, const WorkloadState& w);
 // All its waiting slots are of flavors without known nodes.
 bool places_are_unknown(State& state, const WorkloadState& w);

@@ -348,8 +348,7 @@ std::int64_t RoomNow::fill(ChargeId charge, DomainId domain, std::int64_t most) 
     }
     if (!node.valid()) break;
     const GrantId grant = state_.choose_grant(node, charge, Mode::kStart);
-    state_.accounts.try_charge({w_.queue, w_.lane, !w_.preemptible, charge, node, grant},
-                               planes_of(Mode::kStart), +1);
+    state_.accounts.try_charge(charged(w_, charge, node, grant), planes_of(Mode::kStart), +1);
   }
   return got;
 }

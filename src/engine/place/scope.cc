@@ -114,7 +114,7 @@ void Scope::put(std::uint32_t set, ChargeId charge, NodeId node, std::size_t& ne
   const auto& slots = w.sets[set].slots;
   while (slots[next_slot].state != SlotState::kWaiting) ++next_slot;
   const GrantId grant = state.choose_grant(node, charge, mode);
-  state.accounts.try_charge({w.queue, w.lane, !w.preemptible, charge, node, grant}, planes_of(mode), +1);
+  state.accounts.try_charge(charged(w, charge, node, grant), planes_of(mode), +1);
   placed.push_back({set, static_cast<std::uint32_t>(next_slot++), node, charge, grant});
 }
 

@@ -23,7 +23,7 @@ struct PlacedSlot {
 
 // What the workload takes there.
 inline Charged charged(const WorkloadState& w, const PlacedSlot& p) {
-  return {w.queue, w.lane, !w.preemptible, p.charge, p.node, p.grant};
+  return charged(w, p.charge, p.node, p.grant);
 }
 
 // Whether every resource that both charge is charged to one flavor.

@@ -214,8 +214,11 @@ struct QueueState {
 };
 
 // What a slot of the workload takes, where it is.
+inline Charged charged(const WorkloadState& w, ChargeId charge, NodeId node, GrantId grant) {
+  return {w.queue, w.lane, !w.preemptible, charge, node, grant};
+}
 inline Charged charged(const WorkloadState& w, const Slot& slot) {
-  return {w.queue, w.lane, !w.preemptible, slot.charge, slot.node, slot.grant};
+  return charged(w, slot.charge, slot.node, slot.grant);
 }
 
 class State {

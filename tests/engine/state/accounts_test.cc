@@ -47,7 +47,7 @@ struct AccountsWorld {
     const WorkloadState& w = state.workloads[id.index()];
     const ChargeId charge = state.spec(w.sets[0].spec).choices.front();
     const NodeId node = state.nodes.intern(second_node ? "n1" : "n0");
-    return {w.queue, w.lane, false, charge, node, state.choose_grant(node, charge, Mode::kPlan)};
+    return charged(w, charge, node, state.choose_grant(node, charge, Mode::kPlan));
   }
 
   std::string accounts() const {
