@@ -8,23 +8,18 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/tests_support.h"
+#include "engine/quota/limits_support.h"
 
 namespace berth::engine {
 namespace {
 
 using namespace test;
-using Names = std::vector<std::string>;
 
 // Two departments of 8 devices in one tree; each has two teams.
-class FirmLimitsOf : public ::testing::TestWithParam<bool> {
+class FirmLimitsOf : public LimitsTest {
  protected:
   void SetUp() override {
-    Flavor flavor;
-    flavor.name = "f";
-    flavor.opaque = !GetParam();
-    ok(e.apply(FlavorUpsert{flavor}));
-    if (GetParam()) ok(e.apply(gpu_node("n", 64)));
+    LimitsTest::SetUp();
     for (const char* name : {"d1", "d2"}) limit(name, "all", 0, std::nullopt);
     for (const char* name : {"a", "b"}) limit(name, "d1", 4, 2);
     for (const char* name : {"c", "d"}) limit(name, "d2", 4, std::nullopt);
@@ -45,18 +40,8 @@ class FirmLimitsOf : public ::testing::TestWithParam<bool> {
   void add(const std::string& uid, const std::string& queue, int pods, bool firm, int priority = 0) {
     ok(e.apply(WorkloadUpsert{job(uid, queue, pods, firm, priority)}));
   }
-  Names decided(DecisionKind kind = DecisionKind::kStart) {
-    Names out;
-    for (const Decision& d : e.decide(now += 1000)) {
-      if (d.kind == kind) out.push_back(d.workload);
-    }
-    ok(e.audit());
-    return out;
-  }
 
-  Engine e;
   std::map<std::string, Queue> queues;
-  TimeMs now = 0;
 };
 
 TEST_P(FirmLimitsOf, BindWorkThatIsNotPreemptibleAlone) {

@@ -8,22 +8,17 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/tests_support.h"
+#include "engine/quota/limits_support.h"
 
 namespace berth::engine {
 namespace {
 
 using namespace test;
-using Names = std::vector<std::string>;
 
-class LaneLimitsOf : public ::testing::TestWithParam<bool> {
+class LaneLimitsOf : public LimitsTest {
  protected:
   void SetUp() override {
-    Flavor flavor;
-    flavor.name = "f";
-    flavor.opaque = !GetParam();
-    ok(e.apply(FlavorUpsert{flavor}));
-    if (GetParam()) ok(e.apply(gpu_node("n", 64)));
+    LimitsTest::SetUp();
     queue = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
     limit(2);
   }
@@ -39,18 +34,8 @@ class LaneLimitsOf : public ::testing::TestWithParam<bool> {
   void add(const std::string& uid, const std::string& lane, int pods, std::int64_t priority = 0) {
     ok(e.apply(WorkloadUpsert{job(uid, lane, pods, priority)}));
   }
-  Names decided(DecisionKind kind = DecisionKind::kStart) {
-    Names out;
-    for (const Decision& d : e.decide(now += 1000)) {
-      if (d.kind == kind) out.push_back(d.workload);
-    }
-    ok(e.audit());
-    return out;
-  }
 
-  Engine e;
   Queue queue;
-  TimeMs now = 0;
 };
 
 TEST_P(LaneLimitsOf, HoldForEachLaneAlike) {
