@@ -23,8 +23,7 @@ struct ControllerRow {
   std::string_view account;  // its service account, as NAMESPACE:NAME
   std::string_view served;   // the kind without which it ends at once
   std::vector<std::string_view> args = {};
-  std::string_view config = {};           // of {folder}/config.yaml
-  std::string_view manifests = {};        // beside those of its project
+  std::string config = {};                // of {folder}/config.yaml
   std::vector<std::string> without = {};  // lines of documents of its project that are left out
   std::string_view webhooks = {};         // their configuration, which it would give an authority of its own
   std::string_view mounted = {};          // a file, whatever is in it, that it waits for
@@ -37,6 +36,22 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr int kMostStarts = 5;
+constexpr std::string_view kCertificates = ", certDir: {folder}/k8s-webhook-server/serving-certs";
+
+// The configuration of a manager by Kubernetes' controller-runtime. `webhook`: further fields.
+std::string configuration(std::string_view version, std::string_view certificates,
+                          std::string_view webhook = "") {
+  return fmt::format(R"(
+apiVersion: {}
+kind: Configuration
+{}: {{enable: false}}
+webhook: {{host: 127.0.0.1, port: {{webhook}}{}}}
+leaderElection: {{leaderElect: false}}
+metrics: {{bindAddress: "0"}}
+health: {{healthProbeBindAddress: "127.0.0.1:{{health}}"}}
+)",
+                     version, certificates, webhook);
+}
 
 const std::vector<ControllerRow>& rows() {
   static const std::vector<ControllerRow> all = {
@@ -44,15 +59,7 @@ const std::vector<ControllerRow>& rows() {
        .account = "jobset-system:jobset-controller-manager",
        .served = "/apis/jobset.x-k8s.io/v1alpha2/jobsets",
        .args = {"--config", "{folder}/config.yaml"},
-       .config = R"(
-apiVersion: config.jobset.x-k8s.io/v1alpha1
-kind: Configuration
-internalCertManagement: {enable: false}
-webhook: {host: 127.0.0.1, port: {webhook}, certDir: {folder}/k8s-webhook-server/serving-certs}
-leaderElection: {leaderElect: false}
-metrics: {bindAddress: "0"}
-health: {healthProbeBindAddress: "127.0.0.1:{health}"}
-)"},
+       .config = configuration("config.jobset.x-k8s.io/v1alpha1", "internalCertManagement", kCertificates)},
       {.name = "kuberay",
        .account = "default:kuberay-operator",
        .served = "/apis/ray.io/v1/rayservices",
@@ -62,15 +69,7 @@ health: {healthProbeBindAddress: "127.0.0.1:{health}"}
        .account = "lws-system:lws-controller-manager",
        .served = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets",
        .args = {"--config", "{folder}/config.yaml"},
-       .config = R"(
-apiVersion: config.lws.x-k8s.io/v1alpha1
-kind: Configuration
-internalCertManagement: {enable: false}
-webhook: {host: 127.0.0.1, port: {webhook}, certDir: {folder}/k8s-webhook-server/serving-certs}
-leaderElection: {leaderElect: false}
-metrics: {bindAddress: "0"}
-health: {healthProbeBindAddress: "127.0.0.1:{health}"}
-)"},
+       .config = configuration("config.lws.x-k8s.io/v1alpha1", "internalCertManagement", kCertificates)},
       {.name = "mpi",
        .account = "mpi-operator:mpi-operator",
        .served = "/apis/kubeflow.org/v2beta1/mpijobs",
@@ -80,15 +79,7 @@ health: {healthProbeBindAddress: "127.0.0.1:{health}"}
        .account = "kubeflow-system:kubeflow-trainer-controller-manager",
        .served = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs",
        .args = {"--config", "{folder}/config.yaml"},
-       .config = R"(
-apiVersion: config.trainer.kubeflow.org/v1alpha1
-kind: Configuration
-certManagement: {enable: false}
-webhook: {host: 127.0.0.1, port: {webhook}}
-leaderElection: {leaderElect: false}
-metrics: {bindAddress: "0"}
-health: {healthProbeBindAddress: "127.0.0.1:{health}"}
-)"},
+       .config = configuration("config.trainer.kubeflow.org/v1alpha1", "certManagement")},
       // Its MPIJobs are an older version of what the MPI operator has under the same name.
       {.name = "training",
        .account = "kubeflow:training-operator",
@@ -100,22 +91,6 @@ health: {healthProbeBindAddress: "127.0.0.1:{health}"}
        .without = {"  name: mpijobs.kubeflow.org"},
        .webhooks = "validator.training-operator.kubeflow.org",
        .mounted = "/tmp/k8s-webhook-server/serving-certs/tls.crt"},
-      // Its webhooks have one port for all of a machine. Without them it checks no rights of users.
-      {.name = "appwrapper",
-       .account = "appwrapper-system:appwrapper-controller-manager",
-       .served = "/apis/workload.codeflare.dev/v1beta2/appwrappers",
-       .manifests = R"(
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: appwrapper-operator-config, namespace: appwrapper-system}
-data:
-  config.yaml: |
-    webhooksEnabled: false
-    controllerManager:
-      health: {bindAddress: "127.0.0.1:{health}"}
-      metrics: {bindAddress: "0"}
-)",
-       .without = {"kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"}},
   };
   return all;
 }
@@ -227,7 +202,7 @@ Status ProjectController::install() {
   BERTH_ASSIGN(const std::string manifests, text_of(folder(row_->name) + "/manifests.yaml"));
   std::vector<std::string> without = {"kind: Deployment", "kind: Service", "kind: ConfigMap"};
   without.insert(without.end(), row_->without.begin(), row_->without.end());
-  std::string kept = documents_without(manifests, without) + filled_in(row_->manifests);
+  std::string kept = documents_without(manifests, without);
   // Under another name it does not find the configuration, which keeps our authority.
   if (const auto at = kept.find(row_->webhooks); !row_->webhooks.empty() && at != std::string::npos)
     kept.insert(at, "found-by-url.");
