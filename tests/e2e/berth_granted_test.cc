@@ -550,8 +550,9 @@ TEST_F(BerthGranted, KubernetesOwnRolesGainWhatTheGuideSays) {
   const auto before = rights();
   apply_all();
   std::set<std::string> view, edit;
-  for (const char* what : {"localqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io",
-                           "podgroups.scheduling.x-k8s.io", "podgroups.scheduling.volcano.sh"}) {
+  for (const char* what :
+       {"localqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io", "podgroups.scheduling.x-k8s.io",
+        "podgroups.scheduling.volcano.sh", "podgroups.scheduling.run.ai"}) {
     const std::string name = what;
     const auto dot = name.find('.');
     for (const char* verb : {"get", "list", "watch"}) view.insert(fmt::format("{} {} []", verb, name));
