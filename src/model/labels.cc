@@ -54,8 +54,8 @@ bool SelectorTerm::matches(const Labels& node_labels, const std::string& name) c
                      [&](const auto& r) { return matches_value(r, &name); });
 }
 
-bool VolumeNodes::matches(const Labels& node_labels, const std::string& name) const {
-  return std::any_of(nodes.begin(), nodes.end(),
+bool any_matches(const std::vector<SelectorTerm>& terms, const Labels& node_labels, const std::string& name) {
+  return std::any_of(terms.begin(), terms.end(),
                      [&](const SelectorTerm& term) { return term.matches(node_labels, name); });
 }
 

@@ -51,12 +51,14 @@ struct SelectorTerm {
   bool operator==(const SelectorTerm&) const = default;
 };
 
+// Whether one of the terms holds for the node. None matches nothing.
+bool any_matches(const std::vector<SelectorTerm>& terms, const Labels& node_labels, const std::string& name);
+
 // The nodes on which one volume of a pod can be used.
 struct VolumeNodes {
   std::string words;                // for messages: which volume, and on which nodes it is
   std::vector<SelectorTerm> nodes;  // one of them must match; none: no node has the volume
 
-  bool matches(const Labels& node_labels, const std::string& name) const;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("words", s.words);

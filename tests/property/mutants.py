@@ -36,8 +36,8 @@ MUTANTS = [
          '  return broken("spread-ignored") || with_it - fewest(rule, planes) <= rule.max_skew;\n'),
     ]),
     ('volumes-ignored', 2, 'any node has the volumes of a pod', 'nodes/shape.cc', [
-        ('    if (!volume.matches(node.labels, node.name)) return',
-         '    if (!broken("volumes-ignored") && !volume.matches(node.labels, node.name)) return'),
+        ('    if (!any_matches(shape.volumes[i], node.labels, node.name)) return',
+         '    if (!broken("volumes-ignored") && !any_matches(shape.volumes[i], node.labels, node.name)) return'),
     ]),
     ('limits-ignored', 2, 'a node attaches any number of volumes', 'nodes/nodes.cc', [
         ('  for (const auto& [r, most] : limits) accounts_[',

@@ -30,7 +30,7 @@ ClaimStep step_of(const ClaimFacts& facts, const std::string& node, const Labels
     return out;
   }
   for (const VolumeNodes& nodes : facts.found.nodes) {
-    if (labels == nullptr || nodes.matches(*labels, node)) continue;
+    if (labels == nullptr || any_matches(nodes.nodes, *labels, node)) continue;
     out.need = ClaimNeed::kPlace;
     out.why = fmt::format("node {} is ruled out by {}", node, nodes.words);
     return out;

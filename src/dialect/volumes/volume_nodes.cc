@@ -84,10 +84,8 @@ std::optional<std::vector<SelectorTerm>> nodes_of(const PersistentVolume& volume
 
 bool can_use(const PersistentVolume& volume, const Labels& node, const std::string& name) {
   const std::vector<NodesOfVolume> all = conditions_of(volume);
-  return std::all_of(all.begin(), all.end(), [&](const NodesOfVolume& nodes) {
-    return std::any_of(nodes.terms.begin(), nodes.terms.end(),
-                       [&](const SelectorTerm& term) { return term.matches(node, name); });
-  });
+  return std::all_of(all.begin(), all.end(),
+                     [&](const NodesOfVolume& nodes) { return any_matches(nodes.terms, node, name); });
 }
 
 std::string place_of(const PersistentVolume& volume) {

@@ -162,9 +162,10 @@ std::optional<RoomNow::Best> RoomNow::best_choice(std::size_t set) {
   return best;
 }
 
-std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId> among) {
+std::vector<Reason> RoomNow::count_nodes(std::size_t set, ChargeId charge, std::span<const NodeId> among) {
   const NodeTable& nodes = state_.nodes;
   const Shape& shape = state_.shape_of(charge);
+  const PodTemplate& pod = state_.specs[w_.sets[set].spec].pod;
   std::map<std::tuple<ReasonCode, std::string, std::string>, Reason> counts;
   const auto count = [&](ReasonCode code, std::string subject, std::int64_t have = 0,
                          std::string detail = {}) {
@@ -176,7 +177,8 @@ std::vector<Reason> RoomNow::count_nodes(ChargeId charge, std::span<const NodeId
   for (const NodeId id : among) {
     const auto& record = nodes.record(id);
     if (const StaticMismatch wrong = static_mismatch(shape, record.spec); wrong.code != ReasonCode::kNone) {
-      count(wrong.code, wrong.subject);
+      count(wrong.code,
+            wrong.code == ReasonCode::kNodeVolume ? pod.volumes[wrong.volume].words : wrong.subject);
       continue;
     }
     const auto shortage = shortage_of(nodes, id, shape, Mode::kStart);
@@ -274,7 +276,7 @@ void RoomNow::renew_nodes(Reason& reason) {
   const auto best = best_choice(set);
   if (!best || best->room >= reason.need) return;
   reason.have = best->room;
-  reason.children = count_nodes(best->charge, all_nodes());
+  reason.children = count_nodes(set, best->charge, all_nodes());
 }
 
 // With several pod sets: the ones that are short by themselves. If each has room, the one that comes nearest beside the others. The
@@ -296,8 +298,8 @@ std::vector<Reason> RoomNow::short_sets() {
     const std::int64_t need = extents_[set].need;
     const std::int64_t room = state_.index(state_.charges[charge].shape, Mode::kStart).total();
     if (room >= need || (nearest && nearest->need - nearest->have <= need - room)) return;
-    nearest =
-        Reason{ReasonCode::kNodes, "", set_mark(w_, set), need, room, 0, count_nodes(charge, all_nodes())};
+    auto counts = count_nodes(set, charge, all_nodes());
+    nearest = Reason{ReasonCode::kNodes, "", set_mark(w_, set), need, room, 0, std::move(counts)};
   });
   const bool fits = [&] {
     const Trial trial(state_);
@@ -426,7 +428,7 @@ void RoomNow::renew_domain(Reason& reason) {
     const std::int64_t here =
         state_.index(state_.charges[choice->charge].shape, Mode::kStart).total_in(where);
     if (here >= extents_[set].need) continue;
-    auto counts = count_nodes(choice->charge, nodes);
+    auto counts = count_nodes(set, choice->charge, nodes);
     if (w_.sets.size() == 1) {
       domain.children = std::move(counts);
     } else {

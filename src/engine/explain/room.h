@@ -45,7 +45,7 @@ class RoomNow {
   // Slots that find places one after the other in the domain, `most` at most; charged in the trial.
   std::int64_t fill(ChargeId charge, DomainId domain, std::int64_t most);
   // The nodes among these by what each lacks for one slot of the charge, most frequent first.
-  std::vector<Reason> count_nodes(ChargeId charge, std::span<const NodeId> among);
+  std::vector<Reason> count_nodes(std::size_t set, ChargeId charge, std::span<const NodeId> among);
   // No node that the pod set may use is large enough.
   std::optional<Reason> too_large(std::size_t set);
   std::vector<NodeId> all_nodes() const;

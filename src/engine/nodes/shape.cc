@@ -68,8 +68,7 @@ std::string shape_key(const Shape& shape) {
   for (const auto& term : shape.required) put(out, term);
   out += '/';
   for (const auto& volume : shape.volumes) {
-    put_part(out, volume.words);
-    for (const auto& term : volume.nodes) put(out, term);
+    for (const SelectorTerm& term : volume) put(out, term);
     out += ';';
   }
   for (const auto& p : shape.preferred) {
@@ -98,13 +97,10 @@ StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
             shape.flavors.empty() ? "" : fmt::format("{}", fmt::join(shape.flavors, "+"))};
   }
   if (!has_labels(node, shape.selector)) return {ReasonCode::kNodeSelector, ""};
-  if (!shape.required.empty() &&
-      std::none_of(shape.required.begin(), shape.required.end(),
-                   [&](const SelectorTerm& term) { return term.matches(node.labels, node.name); })) {
+  if (!shape.required.empty() && !any_matches(shape.required, node.labels, node.name))
     return {ReasonCode::kNodeSelector, ""};
-  }
-  for (const VolumeNodes& volume : shape.volumes) {
-    if (!volume.matches(node.labels, node.name)) return {ReasonCode::kNodeVolume, volume.words};
+  for (std::size_t i = 0; i < shape.volumes.size(); ++i) {
+    if (!any_matches(shape.volumes[i], node.labels, node.name)) return {ReasonCode::kNodeVolume, "", i};
   }
   if (node.unschedulable) {
     static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};

@@ -39,8 +39,9 @@ struct Shape {
   Shared<Labels> selector;
   Shared<std::vector<SelectorTerm>> required;
   Shared<std::vector<PreferredTerm>> preferred;
-  Shared<std::vector<VolumeNodes>> volumes;
   Shared<std::vector<Toleration>> tolerations;
+  // The nodes of its volumes: one term of each list matches. Without words: pods whose claims lie on the same nodes are alike.
+  std::vector<std::vector<SelectorTerm>> volumes;
   std::vector<Toleration> flavor_tolerations;
   std::vector<std::string> flavors;  // names, for messages
   Labels flavor_labels;
@@ -56,7 +57,8 @@ std::string shape_key(const Shape& shape);
 // capacity whose nodes are not known: opaque shapes go there, and nowhere else.
 struct StaticMismatch {
   ReasonCode code = ReasonCode::kNone;
-  std::string subject;
+  std::string subject;     // for kNodeVolume none: the template has the words
+  std::size_t volume = 0;  // for kNodeVolume: which of the shape's
 };
 StaticMismatch static_mismatch(const Shape& shape, const Node& node);
 

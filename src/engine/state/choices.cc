@@ -76,7 +76,7 @@ bool admits(const Flavor& flavor, const Shape& shape) {
   };
   if (excludes(shape.required)) return false;
   if (std::any_of(shape.volumes.begin(), shape.volumes.end(),
-                  [&](const VolumeNodes& volume) { return excludes(volume.nodes); }))
+                  [&](const std::vector<SelectorTerm>& nodes) { return excludes(nodes); }))
     return false;
   return std::all_of(flavor.node_taints.begin(), flavor.node_taints.end(), [&](const Taint& taint) {
     if (taint.effect == TaintEffect::kPreferNoSchedule) return true;
@@ -199,7 +199,7 @@ Shape State::base_shape(const PodTemplate& pod) {
   base.selector = pod.node_selector;
   base.required = pod.required_affinity;
   base.preferred = pod.preferred_affinity;
-  base.volumes = pod.volumes;
+  for (const VolumeNodes& volume : pod.volumes) base.volumes.push_back(volume.nodes);
   base.tolerations = pod.tolerations;
   return base;
 }

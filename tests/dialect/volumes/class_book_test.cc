@@ -87,8 +87,8 @@ TEST(ClassBook, AVolumeCanBeMadeForTheNodesOfItsClass) {
   VolumeBook book;
   put(book, late_class_yaml(zones) + late_claim_yaml());
   const ClaimsFound found = book.look_up(kMounted, mounting_pod());
-  EXPECT_TRUE(found.nodes[0].matches({{"zone", "c"}}, "n"));
-  EXPECT_FALSE(found.nodes[0].matches({{"zone", "a"}}, "n"));
+  EXPECT_TRUE(any_matches(found.nodes[0].nodes, {{"zone", "c"}}, "n"));
+  EXPECT_FALSE(any_matches(found.nodes[0].nodes, {{"zone", "a"}}, "n"));
   EXPECT_THAT(found.attached, ElementsAre(Pair("claim default/data", "disks.example.com")));
   EXPECT_THAT(put(book, late_class_yaml()), ElementsAre("default/data"));
   EXPECT_THAT(words_in(book), IsEmpty());
@@ -143,14 +143,14 @@ TEST(ClassBook, TheNodeOnAClaimAndRefusedNodes) {
   VolumeBook book;
   put(book, late_class_yaml() + late_claim_yaml(kSelected));
   EXPECT_THAT(words_in(book), ElementsAre("claim data (being provisioned for node n1)"));
-  EXPECT_TRUE(book.look_up(kMounted, mounting_pod()).nodes[0].matches({}, "n1"));
-  EXPECT_FALSE(book.look_up(kMounted, mounting_pod()).nodes[0].matches({}, "n2"));
+  EXPECT_TRUE(any_matches(book.look_up(kMounted, mounting_pod()).nodes[0].nodes, {}, "n1"));
+  EXPECT_FALSE(any_matches(book.look_up(kMounted, mounting_pod()).nodes[0].nodes, {}, "n2"));
   put(book, late_claim_yaml());
   EXPECT_THAT(book.refuse("default/data", {"n1", "n3"}), ElementsAre("default/data"));
   EXPECT_THAT(book.refuse("default/data", {"n1", "n3"}), IsEmpty());
   EXPECT_THAT(words_in(book), ElementsAre("claim data (not made for n1, n3 lately)"));
-  EXPECT_FALSE(book.look_up(kMounted, mounting_pod()).nodes[0].matches({}, "n1"));
-  EXPECT_TRUE(book.look_up(kMounted, mounting_pod()).nodes[0].matches({}, "n2"));
+  EXPECT_FALSE(any_matches(book.look_up(kMounted, mounting_pod()).nodes[0].nodes, {}, "n1"));
+  EXPECT_TRUE(any_matches(book.look_up(kMounted, mounting_pod()).nodes[0].nodes, {}, "n2"));
   EXPECT_THAT(book.refuse("default/data", {}), ElementsAre("default/data"));
   EXPECT_THAT(words_in(book), IsEmpty());
 }

@@ -91,13 +91,13 @@ TEST(VolumeBook, AVolumeGivesItsNodes) {
   EXPECT_EQ(found.waits, "");
   ASSERT_EQ(found.nodes.size(), 2u) << "a label with an empty part does not count";
   EXPECT_EQ(found.nodes[0].words, "claim data (only on nodes with disk; or name n1)");
-  EXPECT_TRUE(found.nodes[0].matches({{"disk", ""}}, "n0"));
-  EXPECT_TRUE(found.nodes[0].matches({}, "n1"));
-  EXPECT_FALSE(found.nodes[0].matches({}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[0].nodes, {{"disk", ""}}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[0].nodes, {}, "n1"));
+  EXPECT_FALSE(any_matches(found.nodes[0].nodes, {}, "n0"));
   EXPECT_EQ(found.nodes[1].words, "claim data (only on nodes with topology.kubernetes.io/region r or s)");
-  EXPECT_TRUE(found.nodes[1].matches({{"topology.kubernetes.io/region", "s"}}, "n0"));
-  EXPECT_TRUE(found.nodes[1].matches({}, "n0")) << "a node without zones and regions may have all";
-  EXPECT_FALSE(found.nodes[1].matches({{"topology.kubernetes.io/zone", "s"}}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[1].nodes, {{"topology.kubernetes.io/region", "s"}}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[1].nodes, {}, "n0")) << "a node without zones and regions may have all";
+  EXPECT_FALSE(any_matches(found.nodes[1].nodes, {{"topology.kubernetes.io/zone", "s"}}, "n0"));
 }
 
 TEST(VolumeBook, AnOlderLabelStandsForTodaysName) {
@@ -107,9 +107,9 @@ TEST(VolumeBook, AnOlderLabelStandsForTodaysName) {
               "{failure-domain.beta.kubernetes.io/zone: a}\nspec: {}\n")
           .look_up(kData, pod_named("p"));
   ASSERT_EQ(found.nodes.size(), 1u);
-  EXPECT_TRUE(found.nodes[0].matches({{"topology.kubernetes.io/zone", "a"}}, "n0"));
-  EXPECT_TRUE(found.nodes[0].matches({{"failure-domain.beta.kubernetes.io/zone", "a"}}, "n0"));
-  EXPECT_FALSE(found.nodes[0].matches({{"topology.kubernetes.io/zone", "b"}}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[0].nodes, {{"topology.kubernetes.io/zone", "a"}}, "n0"));
+  EXPECT_TRUE(any_matches(found.nodes[0].nodes, {{"failure-domain.beta.kubernetes.io/zone", "a"}}, "n0"));
+  EXPECT_FALSE(any_matches(found.nodes[0].nodes, {{"topology.kubernetes.io/zone", "b"}}, "n0"));
 }
 
 // A volume that no node satisfies is on no node; one without a node affinity is on all.
@@ -118,7 +118,7 @@ TEST(VolumeBook, TermsThatAreEmptyMatchNoNode) {
   const ClaimsFound none = book_of(kBound + pv + "{nodeAffinity: {required: {nodeSelectorTerms: []}}}\n")
                                .look_up(kData, pod_named("p"));
   ASSERT_EQ(none.nodes.size(), 1u);
-  EXPECT_FALSE(none.nodes[0].matches({{"a", "b"}}, "n0"));
+  EXPECT_FALSE(any_matches(none.nodes[0].nodes, {{"a", "b"}}, "n0"));
   EXPECT_EQ(none.nodes[0].words, "claim data (on no node)");
   EXPECT_THAT(book_of(kBound + pv + "{}\n").look_up(kData, pod_named("p")).nodes, IsEmpty());
 }

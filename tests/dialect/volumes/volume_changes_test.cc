@@ -78,7 +78,7 @@ class Changes {
       out += "; " + nodes.words;
       for (int i = 0; i < kNodes; ++i) {
         const std::string node = fmt::format("n{}", i);
-        out += nodes.matches(labels_of(node), node) ? " +" : " -";
+        out += any_matches(nodes.nodes, labels_of(node), node) ? " +" : " -";
       }
     }
     for (const std::string& count : found.counted) out += "; " + count;

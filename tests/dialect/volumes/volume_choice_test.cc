@@ -86,8 +86,9 @@ class Shelves {
     std::vector<std::string> out;
     for (const std::string node : {"n1", "n2", "n3", "n4"}) {
       const ResourceList counts = book.available().counts_at(places_of(node, labels(node)));
-      const bool matches = std::all_of(found.nodes.begin(), found.nodes.end(),
-                                       [&](const VolumeNodes& of) { return of.matches(labels(node), node); });
+      const bool matches = std::all_of(found.nodes.begin(), found.nodes.end(), [&](const VolumeNodes& of) {
+        return any_matches(of.nodes, labels(node), node);
+      });
       const bool has_all =
           std::all_of(found.counted.begin(), found.counted.end(), [&](const std::string& count) {
             return counts.get(count) >= std::count(found.counted.begin(), found.counted.end(), count);
@@ -202,15 +203,15 @@ TEST(VolumeChoice, VolumesThatManyNodesHaveCountEverywhere) {
       "[a]}]}]}}";
   Shelves s(base + shelf_volume({"v", "", "10Gi", in_zone}) + shelf_volume({"w", "n2"}));
   EXPECT_THAT(s.words("a"), ElementsAre(HasSubstr("kubernetes.io/hostname n2; or zone a")));
-  EXPECT_TRUE(s.find({"a"}).nodes[0].matches({{"zone", "a"}}, "n9"));
+  EXPECT_TRUE(any_matches(s.find({"a"}).nodes[0].nodes, {{"zone", "a"}}, "n9"));
   EXPECT_THAT(s.find({"a"}).counted, IsEmpty()) << "not all are local";
   EXPECT_EQ(s.counts("n2"), "");
   // The labels of a volume count beside its node affinity.
   Shelves zoned(base + shelf_volume({"v", "n1", "10Gi", "", "Available", "topology.kubernetes.io/zone: a"}));
-  EXPECT_FALSE(zoned.find({"a"}).nodes[0].matches(
-      {{"kubernetes.io/hostname", "n1"}, {"topology.kubernetes.io/zone", "b"}}, "n1"));
-  EXPECT_TRUE(zoned.find({"a"}).nodes[0].matches(
-      {{"kubernetes.io/hostname", "n1"}, {"topology.kubernetes.io/zone", "a"}}, "n1"));
+  EXPECT_FALSE(any_matches(zoned.find({"a"}).nodes[0].nodes,
+                           {{"kubernetes.io/hostname", "n1"}, {"topology.kubernetes.io/zone", "b"}}, "n1"));
+  EXPECT_TRUE(any_matches(zoned.find({"a"}).nodes[0].nodes,
+                          {{"kubernetes.io/hostname", "n1"}, {"topology.kubernetes.io/zone", "a"}}, "n1"));
 }
 
 TEST(VolumeChoice, LocalVolumesAreCountedByNode) {
