@@ -84,7 +84,19 @@ Structure make_structure(const Group& root) {
   Structure out;
   std::uint32_t next_set = 0;
   build(root, 0, next_set, out);
+  link(out.steps);
   return out;
+}
+
+void link(std::vector<Step>& steps) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].past = static_cast<std::uint32_t>(i + 1);
+    if (steps[i].kind == Step::Kind::kEnter) open.push_back(i);
+    if (steps[i].kind != Step::Kind::kExit) continue;
+    steps[open.back()].past = steps[i].past;
+    open.pop_back();
+  }
 }
 
 bool enough_children(const Structure& structure, std::vector<std::int64_t> can) {

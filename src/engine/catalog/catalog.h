@@ -138,6 +138,7 @@ struct Spec {
 struct Step {
   enum class Kind : std::uint8_t { kEnter, kLeaf, kExit } kind = Kind::kLeaf;
   std::uint32_t index = 0;  // group or pod set
+  std::uint32_t past = 0;   // the step after it; of an entry the one after the matching exit
 };
 
 struct StructureGroup {
@@ -155,6 +156,8 @@ struct Structure {
 };
 
 Structure make_structure(const Group& root);
+// Sets Step::past. Each entry has its exit.
+void link(std::vector<Step>& steps);
 // Whether so many pod sets of each group (`can`) are enough for the whole: at every group its least number.
 bool enough_children(const Structure& structure, std::vector<std::int64_t> can);
 std::string structure_key(const Group& root);

@@ -10,13 +10,13 @@ AskedSize::AskedSize(State& state, WorkloadId id, Size size) : state_(state), id
   may_preempt_ = w.may_preempt;
   if (size == Size::kMostFree) w.may_preempt = false;
   for (PodSetState& set : w.sets) {
-    declared_.push_back({set.least, set.bands});
+    declared_.push_back({set.least, set.marks});
     const auto count = static_cast<std::int64_t>(set.slots.size());
     if (set.least >= count) continue;
     if (size == Size::kWhole) {
       set.least = count;
     } else {
-      set.bands = {{.count = count, .protected_from_reclaim = false}};
+      set.marks.edit().bands = {{.count = count, .protected_from_reclaim = false}};
     }
   }
 }
@@ -26,7 +26,7 @@ AskedSize::~AskedSize() {
   w.may_preempt = may_preempt_;
   for (std::size_t s = 0; s < declared_.size(); ++s) {
     w.sets[s].least = declared_[s].least;
-    w.sets[s].bands = std::move(declared_[s].bands);
+    w.sets[s].marks = std::move(declared_[s].marks);
   }
   state_.settle(id_);  // where it stands in line depends on them
 }

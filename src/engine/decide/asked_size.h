@@ -28,7 +28,7 @@ class AskedSize {
  private:
   struct Declared {
     std::int64_t least = 0;
-    std::vector<DemandBand> bands;
+    Shared<PodSetMarks> marks;
   };
   State& state_;
   const WorkloadId id_;

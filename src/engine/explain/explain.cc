@@ -32,7 +32,7 @@ void name_sets(const State& state, const WorkloadState& w, Reason& reason) {
     const auto set = static_cast<std::size_t>(std::strtoull(reason.detail.c_str(), nullptr, 10));
     if (set < w.sets.size()) {
       const std::string asks = asks_of(state, w.sets[set]);
-      reason.subject = w.sets[set].name;
+      reason.subject = w.sets[set].marks->name;
       if (!asks.empty()) reason.subject += fmt::format("{}{} each", reason.subject.empty() ? "" : ", ", asks);
     }
   }

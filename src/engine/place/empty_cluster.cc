@@ -83,9 +83,8 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   for (const PodSetState& set : from.sets) {
     PodSetState mine;
     mine.spec = state_.intern_spec(w.queue, live.specs[set.spec].pod, live.specs[set.spec].beside);
-    mine.flavor_group = set.flavor_group;
+    mine.marks = set.marks;
     mine.least = set.least;
-    mine.bands = set.bands;
     mine.slots.resize(set.slots.size());
     w.sets.push_back(std::move(mine));
   }

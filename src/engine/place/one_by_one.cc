@@ -71,9 +71,9 @@ bool OneByOne::choose(std::uint32_t set) {
 
 // Another pod set of its flavor group has other flavors.
 bool OneByOne::leaves_group(std::uint32_t set, ChargeId charge) const {
-  const std::string& group = scope_.w.sets[set].flavor_group;
+  const std::string& group = scope_.w.sets[set].marks->flavor_group;
   for (std::uint32_t other = 0; other < set && !group.empty(); ++other) {
-    const bool same = scope_.w.sets[other].flavor_group == group && scope_.must(other) > 0;
+    const bool same = scope_.w.sets[other].marks->flavor_group == group && scope_.must(other) > 0;
     if (same && !same_flavors(state_, charge, charges_[other])) return true;
   }
   return false;

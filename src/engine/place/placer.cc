@@ -15,31 +15,12 @@ Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, cons
       structure_(scope_.structure),
       mode_(mode),
       steps_(steps),
-      chosen_(structure_.groups.size()),
-      roomy_(structure_.groups.size(), 0),
-      done_(structure_.groups.size(), 0),
-      skipped_(structure_.groups.size(), 0) {
-  set_steps(structure_.steps);
-}
+      walk_(structure_.steps),
+      groups_(structure_.groups.size()) {}
 
 Placer::Placer(State& state, WorkloadId workload, Mode mode, Budget& steps, Orders orders)
     : Placer(state, workload, mode, steps) {
   scope_.order(orders);
-}
-
-void Placer::set_steps(std::vector<Step> steps) {
-  walk_ = std::move(steps);
-  past_.assign(walk_.size(), 0);
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < walk_.size(); ++i) {
-    const Step& step = walk_[i];
-    past_[i] = i + 1;
-    if (step.kind == Step::Kind::kEnter) open.push_back(i);
-    if (step.kind == Step::Kind::kExit) {
-      past_[open.back()] = i + 1;
-      open.pop_back();
-    }
-  }
 }
 
 bool Placer::run() {
@@ -122,7 +103,7 @@ void Placer::acquit() {
     bool roomy = false;
     for (std::size_t g = 0; g < structure_.groups.size(); ++g) {
       if (structure_.groups[g].topology.required != reason.subject) continue;
-      if (roomy_[g] == 0) return false;
+      if (!groups_[g].roomy) return false;
       roomy = true;
     }
     return roomy;
@@ -153,7 +134,7 @@ bool Placer::scarcest_first() {
     };
     std::vector<Child> children;
     Spare least{kInt64Max, 0};
-    for (std::size_t at = begin; at < end; at = past_[at]) {
+    for (std::size_t at = begin; at < end; at = walk_[at].past) {
       std::vector<Step> before = std::exchange(out, {});
       Spare its;
       if (walk_[at].kind == Step::Kind::kLeaf) {
@@ -161,8 +142,8 @@ bool Placer::scarcest_first() {
         out.push_back(walk_[at]);
       } else {
         out.push_back(walk_[at]);
-        its = self(self, at + 1, past_[at] - 1);
-        out.push_back(walk_[past_[at] - 1]);
+        its = self(self, at + 1, walk_[at].past - 1);
+        out.push_back(walk_[walk_[at].past - 1]);
       }
       children.push_back({its, std::exchange(out, std::move(before))});
       least = std::min(least, its);
@@ -175,7 +156,9 @@ bool Placer::scarcest_first() {
   arrange(arrange, 0, walk_.size());
   const auto same = [](const Step& a, const Step& b) { return a.kind == b.kind && a.index == b.index; };
   if (std::equal(out.begin(), out.end(), walk_.begin(), walk_.end(), same)) return false;
-  set_steps(std::move(out));
+  link(out);
+  reordered_ = std::move(out);
+  walk_ = reordered_;
   return true;
 }
 
@@ -211,31 +194,32 @@ bool Placer::skip(std::size_t step) {
   if (!leaf_step && s.index == 0) return false;
   const std::uint32_t group = leaf_step ? structure_.group_of[s.index] : structure_.groups[s.index].parent;
   const StructureGroup& g = structure_.groups[group];
-  if (skipped_[group] >= g.children - g.least || ended()) return false;
+  if (groups_[group].skipped >= g.children - g.least || ended()) return false;
   if (!scope_.orders.counts.empty()) {  // what is told is placed, whatever the group could do without
     const auto told = [&](std::uint32_t set) { return scope_.orders.counts[set] > 0; };
     const std::vector<std::uint32_t> sets =
         leaf_step ? std::vector{s.index} : structure_.groups[s.index].leaves;
     if (std::any_of(sets.begin(), sets.end(), told)) return false;
   }
-  ++skipped_[group];
-  if (walk(past_[step])) return true;
-  --skipped_[group];
+  ++groups_[group].skipped;
+  if (walk(walk_[step].past)) return true;
+  --groups_[group].skipped;
   return false;
 }
 
 bool Placer::leave(std::size_t step) {
   const std::uint32_t group = walk_[step].index;
-  if (done_[group] < structure_.groups[group].least) return false;
+  if (groups_[group].done < structure_.groups[group].least) return false;
   if (group == 0) return walk(step + 1);
   const std::uint32_t parent = structure_.groups[group].parent;
-  const DomainId own = chosen_[group];  // its siblings, and what its parent has besides, are not bound by it
+  const DomainId own =
+      groups_[group].chosen;  // its siblings, and what its parent has besides, are not bound by it
   std::vector<DomainId> plan;
   if (plan_of_ == group) plan = std::exchange(plan_, {});
   if (own.valid()) scope_.domains.pop_back();
-  ++done_[parent];
+  ++groups_[parent].done;
   if (walk(step + 1)) return true;
-  --done_[parent];
+  --groups_[parent].done;
   if (own.valid()) scope_.domains.push_back(own);
   if (plan_of_ == group && !plan.empty()) plan_ = std::move(plan);
   return false;
@@ -251,9 +235,9 @@ bool Placer::leaf(std::size_t step) {
     return false;
   }
   const auto go_on = [&] {
-    ++done_[group];
+    ++groups_[group].done;
     if (walk(step + 1)) return true;
-    --done_[group];
+    --groups_[group].done;
     return false;
   };
   if (scope_.extents[set].want > 0) {
@@ -263,7 +247,7 @@ bool Placer::leaf(std::size_t step) {
     if (options.empty() && !spec.choices.empty() && (!scope_.put_off || failure_.reasons.empty())) {
       note({ReasonCode::kNodeFlavor,
             "",
-            "the pod sets of flavor group " + s.flavor_group + " have no flavor in common",
+            "the pod sets of flavor group " + s.marks->flavor_group + " have no flavor in common",
             0,
             0,
             0,

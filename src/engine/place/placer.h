@@ -82,13 +82,19 @@ class Placer {
   bool may_fit();
 
  private:
+  struct OfGroup {
+    DomainId chosen;           // while its children are placed
+    bool roomy = false;        // some domain had room, and quota was short
+    std::int64_t done = 0;     // children started
+    std::int64_t skipped = 0;  // children left out
+  };
+
   bool lacks_pods();
   bool lacks_flavors();
   bool search();
   void acquit();
   bool scarcest_first();
   bool put_off();
-  void set_steps(std::vector<Step> steps);
   bool walk(std::size_t step);
   bool enter(std::size_t step);
   bool leaf(std::size_t step);
@@ -128,12 +134,9 @@ class Placer {
   const Structure& structure_;
   Mode mode_;
   Budget& steps_;
-  std::vector<Step> walk_;             // the steps of the structure, in the order in which they are taken
-  std::vector<DomainId> chosen_;       // by group, while its children are placed
-  std::vector<char> roomy_;            // by group: some domain had room, and quota was short
-  std::vector<std::int64_t> done_;     // children started, by group
-  std::vector<std::int64_t> skipped_;  // children left out, by group
-  std::vector<std::size_t> past_;      // by step: the step after the matching exit
+  std::span<const Step> walk_;   // the steps of the structure, in the order in which they are taken
+  std::vector<Step> reordered_;  // they, where that is not the structure's own order
+  std::vector<OfGroup> groups_;
   // The domains that the group `plan_of_` fills in this order; empty: each pod set finds its own.
   std::vector<DomainId> plan_;
   std::uint32_t plan_of_ = 0;

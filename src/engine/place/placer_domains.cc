@@ -46,11 +46,11 @@ bool Placer::try_each(std::size_t step, std::vector<DomainId> domains, bool requ
     for (const DomainId domain : domains) {
       const std::int64_t floor = floor_;
       if (!required || domains.size() > 1) floor_ = std::max(floor, steps_.left() - slice);
-      chosen_[group] = domain;
+      groups_[group].chosen = domain;
       scope_.domains.push_back(domain);
       if (required ? together(step) : in_fewest(step)) return true;
       scope_.domains.pop_back();
-      chosen_[group] = DomainId();
+      groups_[group].chosen = DomainId();
       floor_ = floor;
       if (failure_.steps_ended || !slice_ended_) {
         if (failure_.steps_ended) return false;
@@ -181,7 +181,7 @@ bool Placer::in_domain(std::size_t step, std::uint32_t level) {
     const std::int64_t have = need > 0 ? std::min(offer.best, need - 1) : 0;
     note({ReasonCode::kTopology, group.topology.required, "", need, have, 0, {}});
   } else {
-    roomy_[number] = 1;
+    groups_[number].roomy = true;
   }
   failure_.by_nodes = true;
   return false;

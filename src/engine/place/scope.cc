@@ -23,11 +23,11 @@ void Scope::order(const Orders& these) {
 
 std::vector<ChargeId> choices_of(State& state, const WorkloadState& w, std::size_t set) {
   std::vector<ChargeId> all = state.choices(w.sets[set]);
-  const std::string& group = w.sets[set].flavor_group;
+  const std::string& group = w.sets[set].marks->flavor_group;
   if (group.empty()) return all;
   std::erase_if(all, [&](ChargeId charge) {
     return std::any_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& other) {
-      if (other.flavor_group != group) return false;
+      if (other.marks->flavor_group != group) return false;
       const auto there = std::find_if(other.slots.begin(), other.slots.end(), [](const Slot& slot) {
         return slot.charge.valid() && slot.state != SlotState::kReleasing;
       });
@@ -59,10 +59,10 @@ std::vector<ChargeId> Scope::choices(std::uint32_t set) const {
   }
   if (put_off) std::erase_if(all, [&](ChargeId charge) { return !state.charges[charge].awaited; });
   // Sets of one flavor group go where those before them went in this search, too.
-  if (const std::string& group = w.sets[set].flavor_group; !group.empty()) {
+  if (const std::string& group = w.sets[set].marks->flavor_group; !group.empty()) {
     std::erase_if(all, [&](ChargeId charge) {
       return std::any_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-        return w.sets[p.set].flavor_group == group && !same_flavors(state, charge, p.charge);
+        return w.sets[p.set].marks->flavor_group == group && !same_flavors(state, charge, p.charge);
       });
     });
   }

@@ -17,8 +17,9 @@ std::int64_t claimed_place(const PodSetState& set) {
 
 BandView band_at(const PodSetState& set, std::int64_t place) {
   BandView view;
+  const std::vector<DemandBand>& bands = set.marks->bands;
   std::int64_t begin = 0;
-  for (const DemandBand& band : set.bands) {
+  for (const DemandBand& band : bands) {
     view.end = begin + band.count;
     if (place < view.end) {
       view.declared = true;
@@ -30,9 +31,9 @@ BandView band_at(const PodSetState& set, std::int64_t place) {
     }
     begin = view.end;
   }
-  if (!set.bands.empty()) view.priority = std::min<std::int64_t>(0, set.bands.back().priority);
+  if (!bands.empty()) view.priority = std::min<std::int64_t>(0, bands.back().priority);
   const auto count = static_cast<std::int64_t>(set.slots.size());
-  view.end = set.bands.empty() && place < set.least ? set.least : std::max(count, place + 1);
+  view.end = bands.empty() && place < set.least ? set.least : std::max(count, place + 1);
   return view;
 }
 

@@ -27,8 +27,8 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
   if (!w.preemptible && state.accounts.firm().bind(w.queue)) key += 'f';
   for (const auto& set : w.sets) {
     put_all(key, ';', set.spec.value, ',', set.waiting, ',', set.least, ',');
-    put_part(key, set.flavor_group);
-    for (const DemandBand& b : set.bands) {
+    put_part(key, set.marks->flavor_group);
+    for (const DemandBand& b : set.marks->bands) {
       put_all(key, 'b', b.count, ',', b.priority, ',', b.reclaim_within);
     }
   }
@@ -230,7 +230,7 @@ void State::count_priority(WorkloadId id, std::int64_t change) {
   if (change > 0) {
     w.lowest_priority = w.priority;
     for (const auto& set : w.sets) {
-      for (const DemandBand& band : set.bands)
+      for (const DemandBand& band : set.marks->bands)
         w.lowest_priority = std::min(w.lowest_priority, saturating_add(w.priority, band.priority));
     }
   }

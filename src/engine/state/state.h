@@ -52,10 +52,17 @@ struct Slot {
   GrantId grant = Grants::nothing();
 };
 
+// Data that few pod sets have.
+struct PodSetMarks {
+  std::string name;               // for reasons, where it is one of several
+  std::string flavor_group;       // model/workload.h
+  std::vector<DemandBand> bands;  // as given; state/bands.h reads them
+  bool operator==(const PodSetMarks&) const = default;
+};
+
 struct PodSetState {
   SpecId spec;
-  std::string name;          // for reasons
-  std::string flavor_group;  // model/workload.h
+  Shared<PodSetMarks> marks;
   std::int64_t least = 0;
   std::vector<Slot> slots;
   std::int64_t waiting = 0;
@@ -65,7 +72,6 @@ struct PodSetState {
   std::int64_t unplaced = 0;  // of the active: with a charge whose nodes are awaited
   // further slots get quota alone, too, and their places together with the unplaced
   bool fills_up = false;
-  std::vector<DemandBand> bands;             // as given; state/bands.h reads them
   Shared<std::vector<std::string>> budgets;  // of each of its pods
 };
 

@@ -129,12 +129,11 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     const SpecId before = std::exchange(s.spec, intern_spec(w.queue, from.pod, beside_of(sets, from)));
     if (before.valid() && before != s.spec) sweeps_.note_left(specs[before].is_long);
     count_again(*this, id, i);
-    s.name = from.name;
-    s.flavor_group = from.flavor_group;
-    if (s.active > 0 && (s.least != from.least_count() || s.bands != from.bands))
+    if (s.active > 0 && (s.least != from.least_count() || s.marks->bands != from.bands))
       pending.wake_all();  // what of it may yield has changed
     s.least = from.least_count();
-    s.bands = from.bands;
+    PodSetMarks marks{w.sets.size() > 1 ? from.name : "", from.flavor_group, from.bands};
+    if (*s.marks != marks) s.marks = std::move(marks);
     s.budgets = from.pod.budgets;
     std::size_t want = static_cast<std::size_t>(from.count);
     // Slots that have a place stay, whatever the new count says, until they are gone.

@@ -96,7 +96,8 @@ std::vector<FlavorChooser::Unit> FlavorChooser::units(std::span<const std::int64
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     if (counts[s] == 0) continue;
     const auto together = std::find_if(out.begin(), out.end(), [&](const Unit& unit) {
-      return !w.sets[s].flavor_group.empty() && w.sets[unit.front()].flavor_group == w.sets[s].flavor_group;
+      return !w.sets[s].marks->flavor_group.empty() &&
+             w.sets[unit.front()].marks->flavor_group == w.sets[s].marks->flavor_group;
     });
     if (together == out.end()) {
       out.push_back({s});

@@ -11,7 +11,7 @@ namespace {
 Int128 of_bands(const WorkloadState& w) {
   Int128 sum = 0;
   for (const PodSetState& set : w.sets) {
-    if (set.bands.empty()) continue;
+    if (set.marks->bands.empty()) continue;
     each_active(set,
                 [&](const Slot&, std::uint32_t, std::int64_t place) { sum += band_at(set, place).cost; });
   }

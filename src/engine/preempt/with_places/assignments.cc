@@ -60,9 +60,9 @@ bool Assignments::could_have(std::size_t set, ChargeId choice) {
 bool Assignments::goes_with_those_before(std::size_t set) const {
   const ChargeId mine = picked_[set];
   if (!several_ || !mine.valid() || w_.sets[set].waiting == 0) return true;
-  const std::string& group = w_.sets[set].flavor_group;
+  const std::string& group = w_.sets[set].marks->flavor_group;
   for (std::size_t before = 0; before < set; ++before) {
-    if (group.empty() || w_.sets[before].flavor_group != group) continue;
+    if (group.empty() || w_.sets[before].marks->flavor_group != group) continue;
     if (w_.sets[before].waiting == 0 || !picked_[before].valid()) continue;
     if (!same_flavors(state_, mine, picked_[before])) return false;
   }

@@ -122,7 +122,7 @@ void UnitLists::build(QueueId queue, List& list) const {
     for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
       const PodSetState& set = w.sets[s];
       if (set.active == 0) continue;
-      if (set.bands.empty()) {
+      if (set.marks->bands.empty()) {
         whole.priority = std::max(whole.priority, w.priority);
         if (incomplete || set.active <= set.least) continue;
       }
