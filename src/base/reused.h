@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// Cost: O(1) per call, amortized; the number that came free last is the next.
-template <class T>
+// Cost: O(1) per call, amortized; the number that came free last is the next. `Store`: a std::deque where items are large and many,
+// which moves none of them when it grows.
+template <class T, class Store = std::vector<T>>
 class Reused {
  public:
   std::uint32_t take() {
@@ -34,7 +35,7 @@ class Reused {
   auto end() const { return all_.end(); }
 
  private:
-  std::vector<T> all_;
+  Store all_;
   std::vector<std::uint32_t> unused_;
 };
 

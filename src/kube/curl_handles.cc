@@ -37,6 +37,11 @@ std::string_view accepted(Accept accept) {
   return "application/json";
 }
 
+CURLcode give_certificate(CURL*, void* ssl_context, void* certificate) {
+  return static_cast<const ClientCertificate*>(certificate)->give_to(ssl_context) ? CURLE_OK
+                                                                                  : CURLE_SSL_CERTPROBLEM;
+}
+
 }  // namespace
 
 CurlHandles::CurlHandles(const ClusterConfig& config, const TransportOptions& options, const Url& url,
@@ -98,7 +103,7 @@ CurlHandle CurlHandles::take(const std::shared_ptr<const Identity>& identity) {
 }
 
 void CurlHandles::set_identity(CurlHandle& handle, const std::shared_ptr<const Identity>& identity) {
-  // The blobs point into the identity, which the handle keeps alive.
+  // The blobs point into the identity or its certificate, which the handle keeps alive.
   const auto set = [&](CURLoption option, const std::string& pem) {
     if (pem.empty()) {
       curl_easy_setopt(handle.easy, option, nullptr);
@@ -107,14 +112,22 @@ void CurlHandles::set_identity(CurlHandle& handle, const std::shared_ptr<const I
     curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
     curl_easy_setopt(handle.easy, option, &blob);
   };
+  if (parsed_for_ != identity) {
+    parsed_ = ClientCertificate::of(*identity);
+    parsed_for_ = identity;
+  }
+  const bool is_parsed = parsed_ != nullptr;
   if (!identity->ca_pem.empty()) {
-    set(CURLOPT_CAINFO_BLOB, identity->ca_pem);
+    set(CURLOPT_CAINFO_BLOB, is_parsed ? parsed_->authorities() : identity->ca_pem);
     // Otherwise the system's authorities would be trusted beside the cluster's own.
     curl_easy_setopt(handle.easy, CURLOPT_CAPATH, nullptr);
   }
-  if (!identity->cert_pem.empty() || (handle.identity != nullptr && !handle.identity->cert_pem.empty())) {
-    set(CURLOPT_SSLCERT_BLOB, identity->cert_pem);
-    set(CURLOPT_SSLKEY_BLOB, identity->key_pem);
+  const bool had_one = handle.identity != nullptr && !handle.identity->cert_pem.empty();
+  if (!identity->cert_pem.empty() || had_one) {
+    set(CURLOPT_SSLCERT_BLOB, is_parsed ? std::string() : identity->cert_pem);
+    set(CURLOPT_SSLKEY_BLOB, is_parsed ? std::string() : identity->key_pem);
+    curl_easy_setopt(handle.easy, CURLOPT_SSL_CTX_FUNCTION, is_parsed ? &give_certificate : nullptr);
+    curl_easy_setopt(handle.easy, CURLOPT_SSL_CTX_DATA, parsed_.get());
   }
   if (!identity->user.empty()) {
     curl_easy_setopt(handle.easy, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
@@ -122,6 +135,7 @@ void CurlHandles::set_identity(CurlHandle& handle, const std::shared_ptr<const I
     curl_easy_setopt(handle.easy, CURLOPT_PASSWORD, identity->password.c_str());
   }
   handle.identity = identity;
+  handle.certificate = parsed_;
 }
 
 std::shared_ptr<const HeaderList> CurlHandles::headers(const Request& request, const Identity& identity) {

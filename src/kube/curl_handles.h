@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/client_certificate.h"
 #include "kube/config.h"
 #include "kube/identity.h"
 #include "kube/transport.h"
@@ -36,6 +37,7 @@ class HeaderList {
 struct CurlHandle {
   CURL* easy = nullptr;
   std::shared_ptr<const Identity> identity;  // whose certificates are set on it
+  std::shared_ptr<const ClientCertificate> certificate;
 };
 
 class CurlHandles {
@@ -66,6 +68,8 @@ class CurlHandles {
   HeaderList connect_to_;  // where to connect when the name in TLS is another
   bool bypass_proxy_ = false;
   std::vector<CurlHandle> idle_;
+  std::shared_ptr<const Identity> parsed_for_;
+  std::shared_ptr<const ClientCertificate> parsed_;  // of that identity
   std::uint64_t headers_generation_ = 0;
   std::array<std::shared_ptr<const HeaderList>, 24> headers_;  // by Accept and BodyType
 };

@@ -24,14 +24,16 @@ Follower::~Follower() {
 }
 
 void Follower::enqueue(Entry entry) {
+  bool may_wait = false;  // its thread waits only while nothing is there
   {
     std::unique_lock lock(queue_mutex_);
     drained_.wait(lock, [&] { return pushed_ - done_ < most_queued_ || stopping_; });
     if (stopping_) return;
+    may_wait = queue_.empty();
     queue_.push_back(std::move(entry));
     ++pushed_;
   }
-  filled_.notify_one();
+  if (may_wait) filled_.notify_one();
 }
 
 void Follower::push(Event event) {

@@ -177,6 +177,39 @@ TEST_F(ConfigTest, TokenFileIsReadAgainInTime) {
   EXPECT_EQ(source->current()->token, "second");  // the last good one goes on being used
 }
 
+// A connection of the former certificate would go on speaking for it.
+TEST_F(ConfigTest, AnotherClientCertificateIsUsedFromTheNextRequestOn) {
+  FakeApiServer api({.tls = true});
+  ClusterConfig config = api.config();
+  const auto issue = [&](const std::string& name) {
+    const auto pair = api.authority().issue(name, "");
+    config.key.file = write("key.pem", pair.key_pem);
+    config.cert.file = write("cert.pem", pair.cert_pem + api.authority().ca_pem());
+  };
+  issue("first");
+  auto transport = *Transport::create(config, {.identity = {.reread_every = 20}});
+  const auto client = [&] {
+    EXPECT_EQ(transport->call({.path = "/version"}).status, 200);
+    return api.seen().back().client_name;
+  };
+  EXPECT_EQ(client(), "first");
+  EXPECT_EQ(client(), "first");
+  EXPECT_EQ(api.connections(), 1u) << "one identity, one connection";
+  issue("second");
+  EXPECT_TRUE(wait_for([&] { return client() == "second"; }));
+}
+
+TEST_F(ConfigTest, AKeyThatCannotBeReadIsAnErrorOfTheConnection) {
+  FakeApiServer api({.tls = true});
+  ClusterConfig config = api.config();
+  config.cert.data = api.authority().issue("berth-admin", "").cert_pem;
+  config.key.data = "-----BEGIN PRIVATE KEY-----\nbm8=\n-----END PRIVATE KEY-----\n";
+  auto transport = *Transport::create(config);
+  const Response response = transport->call({.path = "/version"});
+  EXPECT_EQ(response.status, 0);
+  EXPECT_FALSE(response.error.empty());
+}
+
 TEST_F(ConfigTest, ExecPlugin) {
   FakeApiServer api({.token = "t1"});
   const std::string script = write("plugin", R"(#!/bin/sh

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -188,7 +189,7 @@ class DraftBook {
   std::vector<std::uint32_t> dependents_of(const std::string& key) const;
 
  private:
-  Reused<Draft> drafts_;
+  Reused<Draft, std::deque<Draft>> drafts_;
   std::unordered_map<std::string, std::uint32_t> by_uid_;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,7 +66,7 @@ class PodBook {
   void replace(std::uint32_t ix, Pod&& pod);
 
  private:
-  Reused<PodRecord> records_;
+  Reused<PodRecord, std::deque<PodRecord>> records_;
   std::unordered_map<std::string, std::uint32_t> by_uid_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   SelectorBook selectors_;

@@ -40,8 +40,12 @@ void EngineEvents::drain(const DraftBook& drafts, std::vector<Event>& out) {
     return false;
   };
   if (std::exchange(retold_, false)) std::erase_if(events_, is_outdated);
-  out.insert(out.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
-  events_.clear();
+  if (out.empty()) {
+    out.swap(events_);
+  } else {
+    out.insert(out.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+    events_.clear();
+  }
   ++batch_;
 }
 

@@ -377,13 +377,15 @@ void Core::recover(TimeMs now) {
   std::vector<Event> all;
   intake_.drain(all);
   std::unordered_set<std::string> bound;
+  bound.reserve(all.size());
   for (const Event& event : all) {
     const auto* update = std::get_if<SlotUpdate>(&event);
     if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
   }
   LeastCounts least;
   std::vector<Event> later = adopt_bound(all, bound, least);
-  const std::set<std::string> ordered(bound.begin(), bound.end());
+  std::vector<std::string> ordered(bound.begin(), bound.end());
+  std::sort(ordered.begin(), ordered.end());
   std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
   for (const std::string& workload : ordered) {
     const auto known = least.find(workload);
