@@ -30,7 +30,7 @@ Bio reader(const std::string& pem) {
   return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// A key with a passphrase is none: nobody is there to be asked.
+// A key with a passphrase is not read: a scheduler cannot ask for the passphrase.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }
