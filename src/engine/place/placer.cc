@@ -212,8 +212,8 @@ bool Placer::leave(std::size_t step) {
   if (groups_[group].done < structure_.groups[group].least) return false;
   if (group == 0) return walk(step + 1);
   const std::uint32_t parent = structure_.groups[group].parent;
-  const DomainId own =
-      groups_[group].chosen;  // its siblings, and what its parent has besides, are not bound by it
+  // Its siblings, and what its parent has besides, are not bound by it.
+  const DomainId own = groups_[group].chosen;
   std::vector<DomainId> plan;
   if (plan_of_ == group) plan = std::exchange(plan_, {});
   if (own.valid()) scope_.domains.pop_back();
