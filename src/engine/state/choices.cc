@@ -75,9 +75,7 @@ bool admits(const Flavor& flavor, const Shape& shape) {
     });
   };
   if (excludes(shape.required)) return false;
-  if (std::any_of(shape.volumes.begin(), shape.volumes.end(),
-                  [&](const std::vector<SelectorTerm>& nodes) { return excludes(nodes); }))
-    return false;
+  if (std::any_of(shape.volumes.begin(), shape.volumes.end(), excludes)) return false;
   return std::all_of(flavor.node_taints.begin(), flavor.node_taints.end(), [&](const Taint& taint) {
     if (taint.effect == TaintEffect::kPreferNoSchedule) return true;
     const auto covered = [&](const auto& list) {
