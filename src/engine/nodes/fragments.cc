@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,14 @@ constexpr std::int64_t kCpuSteps = 8;
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
   return weight *
          static_cast<std::int64_t>(detail::floor_sqrt(static_cast<std::uint64_t>(devices * kWholeDevice)));
+}
+
+// How many slots with this CPU each fit; `most` at most, and not none.
+std::int64_t slots_of(std::int64_t each, std::int64_t most, std::int64_t cpu) {
+  if (saturating_mul(most, each) <= cpu) return most;
+  // A quotient of 32 bits is much cheaper. Amounts above 4 million cores need the long one.
+  const bool is_small = cpu <= std::numeric_limits<std::uint32_t>::max();
+  return is_small ? static_cast<std::uint32_t>(cpu) / static_cast<std::uint32_t>(each) : cpu / each;
 }
 
 std::size_t hash_of(PatternId pattern, DeviceStateId state, std::int64_t cpu, const Take& take) {
@@ -314,7 +323,7 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
       if (kind.scarce == 0 || !kind.suits(bits)) continue;
       group.scarce += kind.scarce;
       group.most_cpu = kind.cpu;
-      p.steps.push_back({kind.cpu, group.scarce});
+      p.steps.push_back({kind.cpu, kind.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
   }
@@ -349,21 +358,6 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
     p.end = static_cast<std::uint32_t>(haves_.size());
   }
   return {haves_.data() + p.begin, p.end - p.begin};
-}
-
-// A kind fits at least n times where n times its CPU is there: so the kinds are summed up for each n.
-std::int64_t Fragments::filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu) {
-  std::int64_t sum = 0;
-  std::size_t at = steps.size();
-  for (std::int64_t n = 1; n <= fit; ++n) {
-    const std::size_t before = at;
-    while (at > 0 && n * steps[at - 1].cpu > cpu) --at;
-    if (at == 0) return sum;
-    const Step& last = steps[at - 1];
-    if (at != before && saturating_mul(fit, last.cpu) <= cpu) return sum + last.scarce * (fit - n + 1);
-    sum += last.scarce;
-  }
-  return sum;
 }
 
 std::int64_t Fragments::usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state,
@@ -404,13 +398,13 @@ std::int64_t Fragments::count_usable(const NodeTable& nodes, PatternId id, Devic
       sum += kinds.scarce * (kOnce * once + fit * slot);
       continue;
     }
-    const std::span<const Step> all{pattern.steps.data() + kinds.begin, kinds.end - kinds.begin};
-    const auto after = std::upper_bound(all.begin(), all.end(), cpu,
-                                        [](std::int64_t c, const Step& step) { return c < step.cpu; });
-    if (after == all.begin()) continue;
-    const std::span<const Step> some{all.begin(), after};
-    const std::int64_t scarce = some.back().scarce;
-    sum += scarce * kOnce * once + (fit == 1 ? scarce : filled(some, fit, cpu)) * slot;
+    std::int64_t scarce = 0;  // of the kinds that fit
+    std::int64_t filled = 0;  // each as often as it fits
+    for (std::uint32_t i = kinds.begin; i < kinds.end && pattern.steps[i].cpu <= cpu; ++i) {
+      scarce += pattern.steps[i].scarce;
+      filled += pattern.steps[i].scarce * slots_of(pattern.steps[i].cpu, fit, cpu);
+    }
+    sum += scarce * kOnce * once + filled * slot;
   }
   return sum;
 }

@@ -26,7 +26,7 @@
 // work cannot use.
 //
 // Exact integers: thousandths of devices x 2^16 x 8, below 2^40 for 1024 devices. Cost: kinds with the same device request are
-// examined together. Their answer is found once per device state; then a request costs O(1) where CPU is plentiful, else O(kinds).
+// examined together. Their answer is found once per device state; then a request costs O(1) where CPU is plentiful, else O(its kinds).
 // use() and weigh() cost O(nodes + different nodes x kinds): nodes with equal free room count once, and full ones not at all. A
 // pattern is the set of the mix's placement constraints that a node meets. At most 64 different constraints are used, those of the
 // heaviest kinds.
@@ -140,12 +140,12 @@ class Fragments {
   };
   struct Step {
     std::int64_t cpu = 0;
-    std::int64_t scarce = 0;  // of the kinds of this step and of those before it
+    std::int64_t scarce = 0;
   };
   struct Pattern {
     std::uint64_t mask = 0;
     std::vector<Kinds> kinds;  // by ask
-    std::vector<Step> steps;   // of each ask by CPU
+    std::vector<Step> steps;   // a kind each, of each ask by CPU
   };
   // The room of a device state for an ask that fits at least once.
   struct Have {
@@ -188,9 +188,6 @@ class Fragments {
   std::vector<std::int64_t> room(const NodeTable& nodes);
   std::uint32_t bare_of(const NodeTable& nodes, NodeId node);
   Pattern make_pattern(std::uint64_t bits) const;
-  // The weights of the kinds of these steps, each as often as it fits: `fit` times at most, and as long as the CPU lasts, which
-  // suffices for one of each.
-  static std::int64_t filled(std::span<const Step> steps, std::int64_t fit, std::int64_t cpu);
   std::span<const Have> profile(const NodeTable& nodes, DeviceStateId state);
 
   std::vector<Ask> asks_;

@@ -223,14 +223,16 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
   const std::vector<std::pair<Shape, std::int64_t>> kinds{
       {bench.shape(4000, 1, 1000), 5},   {bench.shape(1500, 1, 300), 3},
       {bench.shape(16'000, 2, 1000), 2}, {bench.shape(0, 1, 500), 1},
-      {bench.shape(9000, 0, 0), 4},      {bench.shape(1000, 1, 1000, {{"model", "x"}}), 2}};
+      {bench.shape(9000, 0, 0), 4},      {bench.shape(1000, 1, 1000, {{"model", "x"}}), 2},
+      {bench.shape(250, 1, 10), 40},     {bench.shape(400, 1, 10), 20}};
   Fragments fragments;
   fragments.use(mix_of(kinds), bench.nodes);
   // Two nodes of 4 devices. For each kind: weight x root of its devices, over the room left in both nodes and one slot.
-  const std::vector<double> pressure{5 * std::sqrt(1.0) / (8000 + 1000),
-                                     3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
-                                     2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500),
-                                     2 * std::sqrt(1.0) / (4000 + 1000)};
+  const std::vector<double> pressure{
+      5 * std::sqrt(1.0) / (8000 + 1000), 3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
+      2 * std::sqrt(2.0) / (8000 + 2000), 1 * std::sqrt(0.5) / (8000 + 500),
+      2 * std::sqrt(1.0) / (4000 + 1000), 40 * std::sqrt(0.01) / (5120 + 10),
+      20 * std::sqrt(0.01) / (3200 + 10)};
   const double whole = std::accumulate(pressure.begin(), pressure.end(), 0.0);
   const auto share = [&](std::size_t kind) {
     return static_cast<std::int64_t>(std::lround(pressure[kind] * Fragments::kWeights / whole));
@@ -245,15 +247,15 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
     }
     const DeviceStateId state = bench.nodes.device_states().intern(devices);
     const auto cpu = static_cast<std::int64_t>(random.below(40'000));
-    const std::vector<Plain> plain{{4000, 1, 1000, share(0), true},
-                                   {1500, 1, 300, share(1), true},
-                                   {16'000, 2, 1000, share(2), true},
-                                   {0, 1, 500, share(3), true},
-                                   {1000, 1, 1000, share(4), false}};
+    const std::vector<Plain> plain{
+        {4000, 1, 1000, share(0), true},   {1500, 1, 300, share(1), true},
+        {16'000, 2, 1000, share(2), true}, {0, 1, 500, share(3), true},
+        {1000, 1, 1000, share(4), false},  {250, 1, 10, share(5), true},  // up to 256 in a node
+        {400, 1, 10, share(6), true}};
     const std::int64_t got = fragments.usable(bench.nodes, fragments.pattern(bench.nodes, node), state, cpu);
     const std::int64_t want = plain_usable(cpu, free, plain);
     // Shares are rounded to 2^-16, and weights to 2^-20.
-    EXPECT_NEAR(static_cast<double>(got), static_cast<double>(want), 3 * 5.0 * 8 * 4000) << round;
+    EXPECT_NEAR(static_cast<double>(got), static_cast<double>(want), 3 * 7.0 * 8 * 4000) << round;
     // A table gives what the direct evaluation gives.
     for (int again = 0; again < 30; ++again) {
       ASSERT_EQ(fragments.usable(bench.nodes, fragments.pattern(bench.nodes, node), state, cpu), got);
