@@ -95,6 +95,7 @@ std::vector<Decision> Decider::run() {
 }
 
 void Decider::end_withdrawn() {
+  if (state_.endings.to_withdraw.empty()) return;
   const std::set<WorkloadId> all = std::exchange(state_.endings.to_withdraw, {});
   for (const WorkloadId id : all) {
     WorkloadState& w = state_.workloads[id.index()];
@@ -106,15 +107,14 @@ void Decider::end_withdrawn() {
 }
 
 void Decider::drain_stopped() {
-  for (std::size_t q = 0; q < state_.queues.size(); ++q) {
-    const QueueState& queue = state_.queues[q];
-    if (queue.spec.stop != StopPolicy::kHoldAndDrain || queue.started.empty()) continue;
+  for (const QueueId id : state_.endings.draining) {
+    const QueueState& queue = state_.queues[id.index()];
     const std::set<WorkloadId> started = queue.started;
-    for (const WorkloadId id : started) {
-      const WorkloadState& w = state_.workloads[id.index()];
+    for (const WorkloadId work : started) {
+      const WorkloadState& w = state_.workloads[work.index()];
       const Reason why{ReasonCode::kDrained, queue.spec.name, "", 0, 0, 0, {}};
-      if (w.held() > 0) round_.decisions.release_hold(id, why, 0);
-      round_.decisions.evict(id, why, "", victim_cost(state_, w, state_.now), 0);
+      if (w.held() > 0) round_.decisions.release_hold(work, why, 0);
+      round_.decisions.evict(work, why, "", victim_cost(state_, w, state_.now), 0);
     }
   }
 }
@@ -435,15 +435,15 @@ void Decider::tell_no_places(WorkloadId id, const Failure& failure) {
 }
 
 void Decider::wake() {
-  const auto nodes = state_.news.gained_nodes.take();
-  const auto roots = std::exchange(state_.news.gained_roots, {});
-  const auto sides = std::exchange(state_.news.gained_sides, {});
   // Terms bind nodes on which nothing has changed.
   const bool terms = state_.accounts.counted().news().take_for_work();
   // A slot that came may be the one that others must be near to: those that await nodes, and those that are held.
   state_.news.unplaced = state_.news.unplaced || terms;
   state_.news.gained_now = state_.news.gained_now || terms;
-  if (nodes.empty() && roots.empty() && !terms) return;
+  if (state_.news.gained_nodes.empty() && state_.news.gained_roots.empty() && !terms) return;
+  const auto nodes = state_.news.gained_nodes.take();
+  const auto roots = std::exchange(state_.news.gained_roots, {});
+  const auto sides = std::exchange(state_.news.gained_sides, {});
   Pending& pending = state_.pending;
   std::vector<ClassId> called;
   const auto call = [&](const Sleepers::Classes& classes) {
@@ -508,6 +508,7 @@ std::optional<std::vector<CountedCrossing>> Decider::new_crossings() {
 // New charges may put waiting work beyond a limit that binds it: it no longer blocks the work behind it. True: some work is awake
 // because of that.
 bool Decider::let_pass() {
+  if (state_.news.filled_lanes.empty() && state_.news.filled_firm.empty()) return false;
   bool any = false;
   std::set<QueueId> filled = std::exchange(state_.news.filled_lanes, {});
   const std::set<QueueId> firm = std::exchange(state_.news.filled_firm, {});

@@ -237,6 +237,7 @@ Status State::queue_upsert(const Queue& queue) {
                           q.spec.preemption.within == queue.preemption.within;
   q.exists = true;
   q.spec = queue;
+  endings.note_queue(id, queue.stop);
   if (!same_rules) apply_rules(id);
   configuration_changed();
   return {};
@@ -248,6 +249,7 @@ Status State::queue_remove(const std::string& name) {
   queues[*id].exists = false;
   queues[*id].spec = Queue{};
   queues[*id].spec.name = name;
+  endings.note_queue(QueueId(*id), StopPolicy::kNone);
   apply_rules(QueueId(*id));
   configuration_changed();
   return {};

@@ -106,6 +106,15 @@ struct Delays {
 struct Endings {
   std::set<WorkloadId> to_withdraw;
   std::set<std::pair<TimeMs, WorkloadId>> broken;  // gangs that end whole at this time
+  std::set<QueueId> draining;                      // queues whose work all ends
+
+  void note_queue(QueueId queue, StopPolicy stop) {
+    if (stop == StopPolicy::kHoldAndDrain) {
+      draining.insert(queue);
+    } else {
+      draining.erase(queue);
+    }
+  }
 };
 
 struct WorkloadState {
