@@ -83,11 +83,13 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
     ix = kNoIx;
   }
   const bool finished = pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
+  const bool ours = rules.is_ours(pod);
+  // Another scheduler makes room for the pod there: that room is the pod's, as for Kubernetes' own scheduler.
+  if (!ours && pod.spec.node_name.empty()) pod.spec.node_name = pod.nominated;
   const bool bound = !pod.spec.node_name.empty();
   const bool was_bound =
       ix != kNoIx && books.pods[ix].draft != kNoIx && !books.pods[ix].pod.spec.node_name.empty();
   if (bound && was_bound) keep_identity(pod, books.pods[ix].pod, *books.pods[ix].shape);
-  const bool ours = rules.is_ours(pod);
   if (finished || (!bound && (!ours || pod.meta.deleting))) {
     if (finished) note_ended(pod, ix != kNoIx ? &books.pods[ix] : nullptr);
     if (ix != kNoIx) drop(ix);

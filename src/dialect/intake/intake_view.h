@@ -37,6 +37,7 @@ struct PodView {
   bool recreated = false;       // a controller makes a new one when it is deleted; otherwise it is a bare pod
   std::string_view controller;  // kind of the owner, "" = none
   std::string_view eviction;    // Pod::eviction
+  std::string_view nominated;   // Pod::nominated
   std::span<const std::int64_t> devices;  // of its bind, if the pod says so
   const PodTemplate* asks = nullptr;      // as the engine knows its slot; nullptr: it has none
   std::uint32_t bytes = 0;                // Pod::bytes

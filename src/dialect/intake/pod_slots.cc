@@ -235,6 +235,7 @@ PodView PodSlots::view(const PodRecord& record) const {
           is_recreated(record.pod.meta),
           record.pod.meta.controller.kind,
           record.pod.eviction,
+          record.pod.nominated,
           record.pod.devices,
           draft.roles[record.role].shape.get(),
           record.pod.bytes,

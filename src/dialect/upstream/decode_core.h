@@ -497,6 +497,7 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
     if (f.string(c, "type") != "DisruptionTarget" || f.string(c, "status") != "True") return;
     if (f.string(c, "reason") == kPreemptedByScheduler) pod.eviction = f.string(c, "message");
   });
+  pod.nominated = f.string(status, "nominatedNodeName");
   if (pod.phase == PodPhase::kSucceeded) {
     f.list(status, "containerStatuses", [&](const V& c) {
       pod.ended = std::max(pod.ended, f.time(f.map(f.map(c, "state"), "terminated"), "finishedAt"));

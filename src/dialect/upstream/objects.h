@@ -103,6 +103,7 @@ struct Pod {
       devices;  // which of its node's devices it was given with its bind; empty: nothing says so
   std::string
       eviction;  // the message of condition DisruptionTarget, by which a scheduler announced its deletion; "" = none
+  std::string nominated;  // status.nominatedNodeName: a scheduler makes room for it there
   std::string
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
   std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr

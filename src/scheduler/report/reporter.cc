@@ -268,7 +268,7 @@ bool Reporter::tell(const dialect::WorkloadInfo& job, const kube::PodCondition& 
   if (!may_write(workload, condition, why)) return false;
   add_event(
       dialect::owner_event(*job.owner, "Waiting", condition.message, options_.instance, kube::wall_us()));
-  told_[workload] = Told{condition.reason, condition.message, now};
+  told_[workload] = Told{condition.reason, condition.message, now, {}};
   return true;
 }
 
@@ -277,7 +277,9 @@ bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kub
   const std::string uid(pod.uid);
   const auto it = told_.find(uid);
   const bool fresh = it == told_.end();
-  if (!is_news(uid, condition, now)) return true;
+  const std::string node = nominated(pod);
+  const bool other_node = node != (fresh ? pod.nominated : it->second.nominated);
+  if (!other_node && !is_news(uid, condition, now)) return true;
   const bool large = pod.bytes > options_.large_pod;
   if (large && !large_bytes_.has()) {
     schedule(std::string(pod.workload), now + large_bytes_.wait(options_.large_bytes_per_second));
@@ -287,7 +289,8 @@ bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kub
   if (large) large_bytes_.spend(pod.bytes);
   kube::PodCondition written = condition;
   if (!fresh) written.last_transition_ms = 0;  // it was False before
-  kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)});
+  kube::Write write = kube::patch_pod_status(pod.ns, pod.name, pod.uid, {std::move(written)},
+                                             other_node ? std::optional(node) : std::nullopt);
   write.replace_key = "status/" + uid;
   outbox_.write(std::move(write), Step::kStatus, uid);
   if (fresh || it->second.reason != condition.reason) {
@@ -295,8 +298,13 @@ bool Reporter::tell(const dialect::PodView& pod, const Reason& reason, const kub
     event.note = condition.message;
     add_event(std::move(event));
   }
-  told_[uid] = Told{condition.reason, condition.message, now};
+  told_[uid] = Told{condition.reason, condition.message, now, node};
   return true;
+}
+
+std::string Reporter::nominated(const dialect::PodView& pod) const {
+  const auto slot = engine_.slot(pod.workload, pod.pod_set, pod.index);
+  return slot && slot->state == SlotState::kHeld ? std::string(slot->node) : std::string();
 }
 
 bool Reporter::work(TimeMs now, bool busy, int most) {

@@ -98,6 +98,7 @@ class Reporter {
     std::string reason;
     std::string message;
     TimeMs at = 0;
+    std::string nominated;
   };
   enum class Why : std::uint8_t { kNews, kRound };
   // Looks at one workload; false: no allowance is left, it stays due. `waits`: it is to be looked at in rounds.
@@ -114,9 +115,12 @@ class Reporter {
   // One whose start is held: nodes are not what it lacks, so that no autoscaler must act for it. `job`: it is a Job without pods.
   bool look_at_held(const dialect::WorkloadInfo* job, const std::vector<dialect::PodView>& pods, TimeMs now,
                     Why why);
-  // Writes the condition on this pod where that is news; false: no allowance is left. A large pod waits for its own allowance alone.
+  // Writes the condition on this pod where that is news, and its nominated node; false: no allowance is left. A large pod waits for
+  // its own allowance alone.
   bool tell(const dialect::PodView& pod, const Reason& reason, const kube::PodCondition& condition,
             TimeMs now, Why why);
+  // The node that the pod gets when its victims have ended; "" = none.
+  std::string nominated(const dialect::PodView& pod) const;
   bool tell(const dialect::WorkloadInfo& job, const kube::PodCondition& condition, TimeMs now, Why why);
   // The right to write this on `uid`, which is news.
   bool may_write(const std::string& uid, const kube::PodCondition& condition, Why why);

@@ -202,6 +202,21 @@ TEST(Intake, OtherSchedulersPodsOnlyTakeRoom) {
   EXPECT_THAT(world.started(world.decide()), ElementsAre("default/ours: ours->n0"));
 }
 
+TEST(Intake, ANodeThatAnotherSchedulerNominatesIsSpokenFor) {
+  IntakeConfig config;
+  config.scheduler_names = {"berth"};
+  World world(std::move(config));
+  const auto other = [](const std::string& status) {
+    std::string text = pod_yaml("other", 1);
+    return text.insert(text.rfind("---"), "status: {" + status + "}\n");
+  };
+  world.apply(node_yaml("n0", 2) + other("phase: Pending, nominatedNodeName: n0") +
+              pod_yaml("ours", 2, "", "  schedulerName: berth\n  priority: 100\n"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  world.apply(other("phase: Pending"));
+  EXPECT_THAT(world.started(world.decide()), ElementsAre("default/ours: ours->n0"));
+}
+
 TEST(Intake, JobPodsWaitForTheirJob) {
   const std::string job =
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, uid: job-1, labels: {kueue.x-k8s.io/queue-name: "

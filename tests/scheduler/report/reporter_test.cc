@@ -17,6 +17,13 @@ std::vector<Sent> statuses(World& w, DurationMs after = 2 * kSecond) {
   return w.take(Step::kStatus);
 }
 
+// status.nominatedNodeName: "" where it is not written, "null" where it is cleared.
+std::string nominated_in(const Sent& status) {
+  const auto body = nlohmann::json::parse(status.body).at("status");
+  if (!body.contains("nominatedNodeName")) return {};
+  return body.at("nominatedNodeName").is_null() ? "null" : body.at("nominatedNodeName").get<std::string>();
+}
+
 TEST(Reporter, EveryMemberOfAGangThatDoesNotFitSaysWhy) {
   World w;
   w.node("n1", 2);
@@ -216,6 +223,7 @@ TEST(Reporter, APreemptorNamesItsWaitAndVictimsNameThePreemptor) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].uid, uid_of("high"));
   EXPECT_EQ(condition_field(told[0], "reason"), "WaitingForRoom");
+  EXPECT_EQ(nominated_in(told[0]), "n1");
   bool preempted = false;
   for (const auto& event : w.take(Step::kEvent)) {
     if (event.body.find("\"Preempted\"") == std::string::npos) continue;
@@ -223,6 +231,29 @@ TEST(Reporter, APreemptorNamesItsWaitAndVictimsNameThePreemptor) {
     EXPECT_NE(event.body.find("default/high"), std::string::npos);
   }
   EXPECT_TRUE(preempted);
+}
+
+TEST(Reporter, ANominatedNodeIsTakenBackWithItsHold) {
+  World w;
+  w.node("n1", 1);
+  w.recover();
+  w.pod({.name = "low"});
+  w.turn();
+  w.bind_all();
+  w.pod({.name = "high", .priority = 10});
+  w.turn();
+  w.answer(Step::kMark, "low", Outcome::kOk);
+  w.answer(Step::kDelete, "low", Outcome::kOk);
+  EXPECT_TRUE(statuses(w).empty());
+  w.pass(5 * kSecond);
+  auto told = statuses(w);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(nominated_in(told[0]), "n1");
+  w.node("n1", 0);  // its device is gone, and the hold with it
+  w.turn();
+  told = statuses(w, 10 * kSecond);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(nominated_in(told[0]), "null");
 }
 
 TEST(Reporter, BusyTimesWriteAtATrickle) {
