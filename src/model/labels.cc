@@ -14,6 +14,13 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
   return value;
 }
 
+// Kubernetes takes no leading zeros in the values of taints that are compared.
+std::optional<std::int64_t> to_plain_integer(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.starts_with('0') && text != "0") return std::nullopt;
+  return to_integer(text);
+}
+
 bool matches_value(const Requirement& requirement, const std::string* value) {
   const auto listed = [&] {
     return std::find(requirement.values.begin(), requirement.values.end(), *value) !=
@@ -63,7 +70,16 @@ bool Toleration::tolerates(const Taint& taint) const {
   if (effect != TolerationEffect::kAll && enum_name(effect) != enum_name(taint.effect)) return false;
   if (key.empty()) return exists;
   if (key != taint.key) return false;
-  return exists || value == taint.value;
+  if (bound == TolerationBound::kNone) return exists || value == taint.value;
+  const auto limit = to_plain_integer(value);
+  const auto have = to_plain_integer(taint.value);
+  if (!limit || !have) return false;
+  return bound == TolerationBound::kAbove ? *have > *limit : *have < *limit;
+}
+
+std::string_view Toleration::op() const {
+  if (bound != TolerationBound::kNone) return enum_name(bound);
+  return exists ? "Exists" : "Equal";
 }
 
 }  // namespace berth

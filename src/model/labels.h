@@ -157,12 +157,22 @@ struct EnumNames<TolerationEffect> {
   static constexpr std::array names{""sv, "NoSchedule"sv, "PreferNoSchedule"sv, "NoExecute"sv};
 };
 
+// Operators Gt and Lt: the whole number that the taint has as its value lies above that of the toleration, or below it.
+enum class TolerationBound : std::uint8_t { kNone, kAbove, kBelow };
+template <>
+struct EnumNames<TolerationBound> {
+  static constexpr std::array names{""sv, "Gt"sv, "Lt"sv};
+};
+
 struct Toleration {
   std::string key;  // empty with exists: every taint
   bool exists = false;
   std::string value;
   TolerationEffect effect = TolerationEffect::kAll;
+  TolerationBound bound = TolerationBound::kNone;
 
+  // The operator, as Kubernetes calls it.
+  std::string_view op() const;
   bool tolerates(const Taint& taint) const;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -170,6 +180,7 @@ struct Toleration {
     v("exists", s.exists);
     v("value", s.value);
     v("effect", s.effect);
+    v("bound", s.bound);
   }
   bool operator==(const Toleration&) const = default;
 };

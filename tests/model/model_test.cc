@@ -47,6 +47,22 @@ TEST(Labels, TolerationsCoverTheirTaints) {
   EXPECT_FALSE((Toleration{"", false, "", TolerationEffect::kAll}).tolerates(taint));
 }
 
+TEST(Labels, TolerationsCompareTheNumbersOfTaints) {
+  const auto tolerates = [](TolerationBound bound, std::string value, std::string of_taint) {
+    const Toleration toleration{"load", false, std::move(value), TolerationEffect::kAll, bound};
+    return toleration.tolerates(Taint{"load", std::move(of_taint), TaintEffect::kNoSchedule});
+  };
+  EXPECT_TRUE(tolerates(TolerationBound::kAbove, "5", "6"));
+  EXPECT_FALSE(tolerates(TolerationBound::kAbove, "5", "5"));
+  EXPECT_FALSE(tolerates(TolerationBound::kBelow, "5", "5"));
+  EXPECT_TRUE(tolerates(TolerationBound::kBelow, "5", "-40"));
+  EXPECT_TRUE(tolerates(TolerationBound::kBelow, "10", "9")) << "numbers, not texts";
+  for (const char* no_number : {"", "x", "05", "-0", "+4", "4.0", "99999999999999999999"}) {
+    EXPECT_FALSE(tolerates(TolerationBound::kBelow, "5", no_number)) << no_number;
+    EXPECT_FALSE(tolerates(TolerationBound::kAbove, no_number, "6")) << no_number;
+  }
+}
+
 TEST(Labels, AnEmptyTermMatchesNothing) {
   EXPECT_FALSE(SelectorTerm{}.matches({{"a", "b"}}, "n"));
 }

@@ -242,8 +242,7 @@ inline void add_once(std::vector<std::string>& words, std::string text) {
 
 // Tolerations; those with an operator that Berth does not know are left out and named in `unsupported`.
 template <class V>
-std::vector<Toleration> read_tolerations(FieldReader<V>& f, const V& object, std::string_view key,
-                                         std::vector<std::string>* unsupported) {
+std::vector<Toleration> read_tolerations(FieldReader<V>& f, const V& object, std::string_view key) {
   static constexpr std::pair<std::string_view, TolerationEffect> kEffects[] = {
       {"", TolerationEffect::kAll},
       {"NoSchedule", TolerationEffect::kNoSchedule},
@@ -262,12 +261,11 @@ std::vector<Toleration> read_tolerations(FieldReader<V>& f, const V& object, std
     const std::string_view op = f.string(item, "operator");
     if (op == "Exists") {
       t.exists = true;
+    } else if (op == "Lt" || op == "Gt") {
+      t.bound = *enum_parse<TolerationBound>(op);
     } else if (!op.empty() && op != "Equal") {
-      if (unsupported != nullptr && (op == "Lt" || op == "Gt")) {
-        add_once(*unsupported, fmt::format("tolerations: operator {}", op));
-      } else {
-        f.error(item.find("operator"), "operator", fmt::format("must be Equal or Exists, not \"{}\"", op));
-      }
+      f.error(item.find("operator"), "operator",
+              fmt::format("must be Equal, Exists, Gt or Lt, not \"{}\"", op));
       return;
     }
     out.push_back(std::move(t));

@@ -205,7 +205,7 @@ ResourceFlavor read_flavor(FieldReader<V>& f, const V& object) {
   const V spec = f.map(object, "spec");
   out.node_labels = f.labels(spec, "nodeLabels");
   out.node_taints = read_taints(f, spec, "nodeTaints");
-  out.tolerations = read_tolerations(f, spec, "tolerations", nullptr);
+  out.tolerations = read_tolerations(f, spec, "tolerations");
   out.topology = f.string(spec, "topologyName");
   out.nodes = read_node_supply(f, object);
   return out;

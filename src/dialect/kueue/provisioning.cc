@@ -64,7 +64,7 @@ std::string spec_text(const NodeAsk::Set& set) {
   if (!tolerations.empty()) {
     json.key("tolerations").begin_array();
     for (const Toleration& t : tolerations) {
-      json.begin_object().field("operator", t.exists ? "Exists" : "Equal");
+      json.begin_object().field("operator", t.op());
       if (!t.key.empty()) json.field("key", t.key);
       if (!t.value.empty()) json.field("value", t.value);
       if (t.effect != TolerationEffect::kAll) json.field("effect", enum_name(t.effect));

@@ -61,6 +61,7 @@ Toleration to_model(const PodSetUpdate::Toleration& toleration) {
   Toleration out;
   out.key = toleration.key;
   out.exists = toleration.op == "Exists";
+  out.bound = enum_parse<TolerationBound>(toleration.op).value_or(TolerationBound::kNone);
   out.value = toleration.value;
   out.effect = enum_parse<TolerationEffect>(toleration.effect).value_or(TolerationEffect::kAll);
   return out;

@@ -425,7 +425,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
 
   pod.node_selector = f.labels(spec, "nodeSelector", Entry::kSelector);
   read_affinity(f, spec, meta, out);
-  pod.tolerations = read_tolerations(f, spec, "tolerations", &pod.unsupported);
+  pod.tolerations = read_tolerations(f, spec, "tolerations");
   read_volumes(f, spec, out);
   read_spread(f, spec, meta, out);
   bool claims = false;

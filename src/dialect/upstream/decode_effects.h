@@ -70,7 +70,7 @@ RuntimeClass read_runtime_class(FieldReader<V>& f, const V& object) {
   if (overhead.present()) out.overhead = f.amounts(overhead, "podFixed");
   const V scheduling = f.map(object, "scheduling");
   out.node_selector = f.labels(scheduling, "nodeSelector");
-  out.tolerations = read_tolerations(f, scheduling, "tolerations", nullptr);
+  out.tolerations = read_tolerations(f, scheduling, "tolerations");
   return out;
 }
 

@@ -150,7 +150,7 @@ std::string pod_key(const PodTemplate& pod) {
   for (const auto& t : pod.tolerations) {
     put_part(out, t.key);
     put_part(out, t.value);
-    put_all(out, static_cast<int>(t.effect), t.exists ? 'e' : '=');
+    put_all(out, static_cast<int>(t.effect), t.exists ? 'e' : "=><"[static_cast<int>(t.bound)]);
   }
   out += '/';
   out += static_cast<char>('0' + static_cast<int>(pod.placement));

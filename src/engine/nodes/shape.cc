@@ -80,7 +80,8 @@ std::string shape_key(const Shape& shape) {
     for (const auto& t : *list) {
       put_part(out, t.key);
       put_part(out, t.value);
-      out += static_cast<char>('a' + static_cast<int>(t.effect) * 2 + (t.exists ? 1 : 0));
+      const int op = t.exists ? 1 : 2 * static_cast<int>(t.bound);
+      out += static_cast<char>('a' + static_cast<int>(t.effect) * 5 + op);
     }
   }
   return short_key(std::move(out));

@@ -198,7 +198,6 @@ TEST(Bounds, WordsForWhatIsNotSupportedAreFew) {
   json pod = plain_pod();
   for (int i = 0; i < 200; ++i) {
     pod["spec"]["volumes"].push_back({{"name", fmt::format("v{}", i)}, {"cinder", {{"volumeID", "c"}}}});
-    pod["spec"]["tolerations"].push_back({{"key", "k"}, {"operator", "Lt"}, {"value", "1"}});
   }
   JsonDecoder decoder;
   const auto read = decoder.decode(pod.dump(), Kind::kPod);
