@@ -200,6 +200,47 @@ TEST_F(BerthDeclared, ThePolicyThatShipsHoldsObjectsThatNameAQueue) {
     EXPECT_EQ(group["template"]["spec"].value("schedulerName", ""), "berth") << group.dump();
 }
 
+// Where the pods are no templates, or stand deeper: a RayService, a SparkApplication, an AppWrapper.
+TEST_F(BerthDeclared, ThePolicyThatShipsHoldsServicesSparkAndWrappers) {
+  start_with_kinds(4);
+  if (!get("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies").is_object())
+    GTEST_SKIP() << "this API server has no MutatingAdmissionPolicy in v1 (Kubernetes 1.36 and later have)";
+  ASSERT_OK(cluster_->apply(BERTH_SOURCE_DIR "/deploy/admission-policy.yaml"));
+  const auto object = [](const char* version, const char* kind, const char* spec) {
+    json out = {{"apiVersion", version}, {"kind", kind}, {"spec", json::parse(spec)}};
+    out["metadata"] = {{"name", "x"}, {"labels", {{"kueue.x-k8s.io/queue-name", "team"}}}};
+    return out;
+  };
+  const auto made = [&](const std::string& path, const json& body) {
+    Reply reply;
+    // For a while the API server's admission does not know a new kind, or the policy.
+    EXPECT_TRUE(eventually([&] {
+      reply = cluster_->client().post(path + "?dryRun=All", body.dump());
+      return reply.ok() && json::parse(reply.body) != body &&
+             reply.body.find("\"suspend\":true") != std::string::npos;
+    })) << reply.describe();
+    return reply.ok() ? json::parse(reply.body)["spec"] : json::object();
+  };
+  const json service = made(
+      "/apis/ray.io/v1/namespaces/default/rayservices",
+      object("ray.io/v1", "RayService", R"({"rayClusterConfig": {"headGroupSpec": {"template": {"spec": {}}},
+                  "workerGroupSpecs": [{"groupName": "a", "template": {"spec": {}}}]}})"));
+  const json cluster = service.value("rayClusterConfig", json::object());
+  EXPECT_TRUE(cluster.value("suspend", false)) << service.dump();
+  EXPECT_EQ(cluster.value("/headGroupSpec/template/spec/schedulerName"_json_pointer, ""), "berth");
+  EXPECT_EQ(cluster.value("/workerGroupSpecs/0/template/spec/schedulerName"_json_pointer, ""), "berth");
+  const json spark = made("/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications",
+                          object("sparkoperator.k8s.io/v1beta2", "SparkApplication",
+                                 R"({"driver": {"cores": 1}, "executor": {"template": {"spec": {}}}})"));
+  EXPECT_TRUE(spark.value("suspend", false)) << spark.dump();
+  EXPECT_EQ(spark.value("/driver/schedulerName"_json_pointer, ""), "berth");
+  EXPECT_EQ(spark.value("/executor/schedulerName"_json_pointer, ""), "berth");
+  EXPECT_EQ(spark.value("/executor/template/spec/schedulerName"_json_pointer, ""), "berth");
+  const json wrapper = made("/apis/workload.codeflare.dev/v1beta2/namespaces/default/appwrappers",
+                            object("workload.codeflare.dev/v1beta2", "AppWrapper", R"({"components": []})"));
+  EXPECT_TRUE(wrapper.value("suspend", false)) << wrapper.dump();
+}
+
 class BerthDeclaredTenants : public SecurityTest {};
 
 // A tenant tries to get around its queue by objects of a declared kind, with the policy that ships.
@@ -261,6 +302,21 @@ TEST_F(BerthDeclaredTenants, ADeclaredKindIsNoWayAroundItsQueue) {
   EXPECT_NE(moved.body.find("can be changed while it is suspended only"), std::string::npos) << moved.body;
   EXPECT_TRUE(admin.patch(jobs + "/plain", R"({"spec":{"runPolicy":{"suspend":true}}})", kMergePatch).ok());
   EXPECT_TRUE(admin.patch(jobs + "/plain", other, kMergePatch).ok());
+  // The pods of a SparkApplication are no templates; an AppWrapper has some that no policy finds.
+  json spark = json::parse(R"({"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
+    "metadata": {"name": "s", "labels": {"kueue.x-k8s.io/queue-name": "main"}},
+    "spec": {"driver": {"schedulerName": "berth"}, "executor": {"schedulerName": "berth"}}})");
+  const std::string sparks =
+      "/apis/sparkoperator.k8s.io/v1beta2/namespaces/team-a/sparkapplications?dryRun=All";
+  EXPECT_TRUE(admin.post(sparks, spark.dump()).ok()) << admin.post(sparks, spark.dump()).describe();
+  spark["spec"]["executor"]["priorityClassName"] = "vip";
+  EXPECT_NE(admin.post(sparks, spark.dump()).body.find("this namespace may use low"), std::string::npos);
+  json wrapper = json::parse(R"({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
+    "metadata": {"name": "w", "labels": {"kueue.x-k8s.io/queue-name": "main"}}, "spec": {"components": []}})");
+  const Reply wrapped = admin.post(
+      "/apis/workload.codeflare.dev/v1beta2/namespaces/team-a/appwrappers?dryRun=All", wrapper.dump());
+  EXPECT_NE(wrapped.body.find("objects of kind AppWrapper are not for this namespace"), std::string::npos)
+      << wrapped.describe();
   // A pod without a queue is its controller's alone to make.
   json pod = pod_of(mine("stray"));
   pod["metadata"].erase("labels");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "e2e/judged_kinds.h"
@@ -21,6 +22,7 @@ using kube::testing::HttpServer;
 using nlohmann::json;
 
 constexpr const char* kRayJobs = "/apis/ray.io/v1/namespaces/default/rayjobs";
+constexpr const char* kRayServices = "/apis/ray.io/v1/namespaces/default/rayservices";
 
 // Answers for the dashboards of all clusters: KubeRay has it as its HTTP proxy.
 class Dashboard {
@@ -95,6 +97,28 @@ class BerthRay : public KindsTest {
     return out;
   }
 
+  JudgedKind services() {
+    JudgedKind out;
+    out.path = kRayServices;
+    out.pods = 4;
+    out.body = [](const std::string& name, const std::string& priority_class) {
+      json body = object("ray.io/v1", "RayService", name);
+      body["spec"]["serveConfigV2"] = "applications: []\n";
+      body["spec"]["rayClusterDeletionDelaySeconds"] = 0;
+      body["spec"]["rayClusterConfig"] = ray_cluster_spec(priority_class, 3);
+      body["spec"]["rayClusterConfig"]["suspend"] = true;
+      return body;
+    };
+    out.suspended = [](const json& o) {
+      return o.is_object() && o["spec"]["rayClusterConfig"].value("suspend", false);
+    };
+    out.well = [](const json& o) {
+      return o.is_object() && condition_in(o, "Ready").find("ValidationFailed") == std::string::npos &&
+             condition_in(o, "Ready").find("InitializingTimeout") == std::string::npos;
+    };
+    return out;
+  }
+
   Dashboard dashboard_;
 };
 
@@ -108,6 +132,28 @@ TEST_F(BerthRay, AJobWaitsStartsWholeIsDisplacedWholeAndFinishes) {
   ASSERT_NO_FATAL_FAILURE(start_ray(7));  // four of the five pods have one each
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(jobs());
+}
+
+TEST_F(BerthRay, AServiceWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
+  ASSERT_NO_FATAL_FAILURE(start_ray(7));
+  ASSERT_NE(start_berth(), nullptr);
+  expect_whole_life(services());
+}
+
+// The containers that KubeRay adds have no quota: it waits for that from the beginning, and is never started.
+TEST_F(BerthRay, AClusterWithoutRoomForWhatKubeRayAddsIsNeverStarted) {
+  ASSERT_NO_FATAL_FAILURE(start_ray(8));
+  grant(8, "512Mi");
+  ASSERT_NE(start_berth(), nullptr);
+  const JudgedKind three = ray_cluster(3);  // 256Mi for each of its workers
+  create(three.path, three.body("three", "low"));
+  std::this_thread::sleep_for(seconds(5));
+  EXPECT_TRUE(waits(three, "three")) << said(three, "three");
+  EXPECT_EQ(named(three, "three")["metadata"]["generation"], 1) << "it was never released";
+  const JudgedKind two = ray_cluster(2);
+  create(two.path, two.body("two", "low"));
+  expect_runs(two, "two");
+  expect_clean();
 }
 
 }  // namespace

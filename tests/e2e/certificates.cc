@@ -79,10 +79,10 @@ struct Authority::Impl {
   std::string pem;
 
   Result<KeyPair> issue(const std::string& common_name, const std::vector<std::string>& organisations,
-                        const char* usage, const char* names) const {
+                        const char* usage, const char* names, bool rsa = false) const {
     if (common_name.size() > kLongestName)
       return fail(ErrorCode::kInvalid, "{} is too long a name for a certificate", common_name);
-    const Key subject(EVP_EC_gen("P-256"));
+    const Key subject(rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256"));
     if (subject == nullptr) {
       return fail(ErrorCode::kInternal, "OpenSSL could not make a key");
     }
@@ -134,8 +134,9 @@ Result<KeyPair> Authority::server(const std::string& common_name, const std::str
   return impl_->issue(common_name, {}, "serverAuth", names.c_str());
 }
 
-Result<KeyPair> Authority::client(const std::string& user, const std::vector<std::string>& groups) const {
-  return impl_->issue(user, groups, "clientAuth", nullptr);
+Result<KeyPair> Authority::client(const std::string& user, const std::vector<std::string>& groups,
+                                  bool rsa) const {
+  return impl_->issue(user, groups, "clientAuth", nullptr, rsa);
 }
 
 std::string base64(std::string_view text) {

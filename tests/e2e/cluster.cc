@@ -353,12 +353,12 @@ Status TestCluster::prepare() {
 }
 
 Result<std::string> TestCluster::kubeconfig_for(const std::string& user,
-                                                const std::vector<std::string>& groups) {
+                                                const std::vector<std::string>& groups, bool rsa) {
   const std::string name = fmt::format("identity-{}", identities_++);
   // A user whose name no certificate holds is impersonated by an administrator.
   const bool impersonated = user.size() > kLongestName;
-  BERTH_ASSIGN(const auto pair, impersonated ? authority_->client("berth-e2e-admin", {"system:masters"})
-                                             : authority_->client(user, groups));
+  BERTH_ASSIGN(const auto pair, impersonated ? authority_->client("berth-e2e-admin", {"system:masters"}, rsa)
+                                             : authority_->client(user, groups, rsa));
   BERTH_TRY(write(name + ".crt", pair.cert_pem));
   BERTH_TRY(write(name + ".key", pair.key_pem));
   auto endpoint = endpoint_;

@@ -116,7 +116,9 @@ class TestCluster {
   // Kubeconfig files. admin: system:masters. The second form makes an identity that has only what RBAC grants
   // to `user` and `groups`; a service account is the user system:serviceaccount:NAMESPACE:NAME.
   const std::string& kubeconfig() const { return kubeconfig_; }
-  Result<std::string> kubeconfig_for(const std::string& user, const std::vector<std::string>& groups = {});
+  // `rsa`: of its key (Authority::client).
+  Result<std::string> kubeconfig_for(const std::string& user, const std::vector<std::string>& groups = {},
+                                     bool rsa = false);
 
   ApiClient client() const { return ApiClient(endpoint_); }  // as admin
   const Endpoint& endpoint() const { return endpoint_; }

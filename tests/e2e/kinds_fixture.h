@@ -94,10 +94,10 @@ class KindsTest : public WorkloadsTest {
   }
 
   // The quota of the queue. Controllers add containers that ask for memory: a queue without quota for it takes no such pods.
-  void grant(std::size_t gpus) {
+  void grant(std::size_t gpus, const char* memory = "1Ti") {
     const json resources =
         json::array({{{"name", "cpu"}, {"nominalQuota", "1000"}},
-                     {{"name", "memory"}, {"nominalQuota", "1Ti"}},
+                     {{"name", "memory"}, {"nominalQuota", memory}},
                      {{"name", "nvidia.com/gpu"}, {"nominalQuota", std::to_string(gpus)}}});
     const json flavors = json::array({{{"name", "any"}, {"resources", resources}}});
     const json group = {{"coveredResources", {"cpu", "memory", "nvidia.com/gpu"}}, {"flavors", flavors}};

@@ -17,17 +17,23 @@
 
 namespace berth::e2e {
 
-// How a controller is started. In its texts {webhook} and {health} are ports, {folder} is its own.
+// How a controller is started. In its texts {webhook} and {health} are ports, {api} is that of the API server, {folder} is its own,
+// {built} where it was built.
 struct ControllerRow {
-  std::string_view name;     // of tools/controllers
+  std::string_view name;
   std::string_view account;  // its service account, as NAMESPACE:NAME
   std::string_view served;   // the kind without which it ends at once
   std::vector<std::string_view> args = {};
+  std::vector<std::pair<std::string_view, std::string_view>> env = {};
   std::string config = {};                // of {folder}/config.yaml
+  std::string_view config_map = {};       // that is read from this ConfigMap instead, in its namespace
   std::vector<std::string> without = {};  // lines of documents of its project that are left out
   std::string_view webhooks = {};         // their configuration, which it would give an authority of its own
   std::string_view mounted = {};          // a file, whatever is in it, that it waits for
-  int port = 0;                           // it answers for its health on this port, whatever others do
+  std::string_view program = {};  // of tools/controllers, if not its name: it is a second process of that
+  std::string_view secret = {};   // that has the certificate of its webhooks, in its namespace
+  bool rsa = false;               // it reads no other client keys
+  int port = 0;                   // it answers for its health on this port, whatever others do
 };
 
 namespace {
@@ -53,8 +59,20 @@ health: {{healthProbeBindAddress: "127.0.0.1:{{health}}"}}
                      version, certificates, webhook);
 }
 
+// Without webhooks: they look after what its users may do.
+constexpr std::string_view kAppWrapperConfiguration = R"(
+webhooksEnabled: false
+controllerManager: {health: {bindAddress: '127.0.0.1:{health}'}, metrics: {bindAddress: '0'}, leaderElection: false}
+)";
+
 const std::vector<ControllerRow>& rows() {
   static const std::vector<ControllerRow> all = {
+      {.name = "appwrapper",
+       .account = "appwrapper-system:appwrapper-controller-manager",
+       .served = "/apis/workload.codeflare.dev/v1beta2/appwrappers",
+       .config = std::string(kAppWrapperConfiguration),
+       .config_map = "appwrapper-operator-config",
+       .without = {"kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"}},
       {.name = "jobset",
        .account = "jobset-system:jobset-controller-manager",
        .served = "/apis/jobset.x-k8s.io/v1alpha2/jobsets",
@@ -75,6 +93,26 @@ const std::vector<ControllerRow>& rows() {
        .served = "/apis/kubeflow.org/v2beta1/mpijobs",
        .args = {"--lock-namespace=mpi-operator", "--kube-api-qps=50", "--kube-api-burst=100"},
        .port = 8080},
+      {.name = "spark",
+       .account = "spark-operator:spark-operator-controller",
+       .served = "/apis/sparkoperator.k8s.io/v1beta2/scheduledsparkapplications",
+       .args = {"controller", "start", "--namespaces=", "--enable-metrics=false",
+                "--health-probe-bind-address=127.0.0.1:{health}"},
+       .env = {{"SPARK_HOME", "{built}/home"},
+               {"KUBERNETES_SERVICE_HOST", "127.0.0.1"},
+               {"KUBERNETES_SERVICE_PORT", "{api}"}},
+       .without = {"kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"},
+       .rsa = true},
+      {.name = "spark-webhook",  // what Spark cannot say of its pods
+       .account = "spark-operator:spark-operator-webhook",
+       .served = "/apis/sparkoperator.k8s.io/v1beta2/scheduledsparkapplications",
+       .args = {"webhook", "start", "--namespaces=", "--enable-cert-manager=true", "--webhook-port={webhook}",
+                "--webhook-cert-dir={folder}/k8s-webhook-server/serving-certs",
+                "--webhook-secret-name=spark-operator-webhook-certs",
+                "--webhook-secret-namespace=spark-operator",
+                "--health-probe-bind-address=127.0.0.1:{health}"},
+       .program = "spark",
+       .secret = "spark-operator-webhook-certs"},
       {.name = "trainer",  // it needs jobset
        .account = "kubeflow-system:kubeflow-trainer-controller-manager",
        .served = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs",
@@ -143,13 +181,18 @@ std::string by_url(const std::string& yaml, int port, const std::string& authori
   return out;
 }
 
+std::string_view program_of(const ControllerRow& row) {
+  return row.program.empty() ? row.name : row.program;
+}
+
 std::string namespace_of(const ControllerRow& row) {
   return std::string(row.account.substr(0, row.account.find(':')));
 }
 
 }  // namespace
 
-std::string ProjectController::folder(std::string_view name) {
+std::string ProjectController::folder(std::string_view controller) {
+  const std::string_view name = program_of(row_named(controller));
   const std::string version = pinned_version(name);
   if (version.empty()) return "";
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -164,7 +207,7 @@ std::string ProjectController::folder(std::string_view name) {
 std::string ProjectController::what_is_missing(const std::vector<std::string>& names) {
   std::string out;
   for (const auto& name : names) {
-    if (folder(name).empty()) out += " " + name;
+    if (folder(name).empty()) out += fmt::format(" {}", program_of(row_named(name)));
   }
   return out.empty() ? "" : "not built: scripts/controllers build" + out;
 }
@@ -181,6 +224,8 @@ std::string ProjectController::filled_in(std::string_view text) const {
   const std::vector<std::pair<std::string, std::string>> all = {
       {"{webhook}", std::to_string(webhook_port_)},
       {"{health}", std::to_string(health_port_)},
+      {"{api}", cluster_.endpoint().server.substr(cluster_.endpoint().server.rfind(':') + 1)},
+      {"{built}", folder(row_->name)},
       {"{folder}", (cluster_.folder() / name()).string()}};
   for (const auto& [word, value] : all) {
     for (auto at = out.find(word); at != std::string::npos; at = out.find(word, at + value.size()))
@@ -212,12 +257,34 @@ Status ProjectController::install() {
   BERTH_TRY(write_text(certificates + "/tls.key", pair.key_pem));
   BERTH_TRY(write_text(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
   BERTH_TRY(write_text(place("config.yaml"), filled_in(row_->config)));
+  std::string more =
+      fmt::format("{{apiVersion: v1, kind: Namespace, metadata: {{name: {}}}}}\n", namespace_of(*row_));
+  if (!row_->config_map.empty()) more += "---\n" + config_map();
+  if (!row_->secret.empty()) {
+    more += fmt::format(
+        "---\n{{apiVersion: v1, kind: Secret, metadata: {{name: {}, namespace: {}}}, data: {{ca.crt: {}, "
+        "tls.crt: {}, "
+        "tls.key: {}}}}}\n",
+        row_->secret, namespace_of(*row_), base64(authority.cert_pem()), base64(pair.cert_pem),
+        base64(pair.key_pem));
+  }
+  BERTH_TRY(write_text(place("more.yaml"), more));
+  BERTH_TRY(cluster_.apply(place("more.yaml")));
   if (!row_->mounted.empty()) {
     const fs::path file(row_->mounted);
     fs::create_directories(file.parent_path(), ignored);
     if (!fs::exists(file)) BERTH_TRY(write_text(file.string(), "for tests\n"));
   }
   return cluster_.apply(place("manifests.yaml"));
+}
+
+std::string ProjectController::config_map() const {
+  std::istringstream in(filled_in(row_->config));
+  std::string out = fmt::format(
+      "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: {}}}, data: {{config.yaml: \"",
+      row_->config_map, namespace_of(*row_));
+  for (std::string line; std::getline(in, line);) out += line + "\\n";
+  return out + "\"}}\n";
 }
 
 // Waits until no other test has a controller of this port.
@@ -231,11 +298,13 @@ Status ProjectController::take_turn() {
 
 Status ProjectController::run(std::vector<std::pair<std::string, std::string>> env) {
   const std::string ns = namespace_of(*row_);
-  BERTH_ASSIGN(const std::string kubeconfig,
-               cluster_.kubeconfig_for(fmt::format("system:serviceaccount:{}", row_->account),
-                                       {"system:serviceaccounts", "system:serviceaccounts:" + ns}));
-  std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), row_->name)};
+  BERTH_ASSIGN(
+      const std::string kubeconfig,
+      cluster_.kubeconfig_for(fmt::format("system:serviceaccount:{}", row_->account),
+                              {"system:serviceaccounts", "system:serviceaccounts:" + ns}, row_->rsa));
+  std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), program_of(*row_))};
   for (const auto& arg : row_->args) argv.push_back(filled_in(arg));
+  for (const auto& [key, value] : row_->env) env.emplace_back(key, filled_in(value));
   env.emplace_back("KUBECONFIG", kubeconfig);
   // Each reads one of these. The certificates of webhooks lie in the folder of temporary files.
   for (const char* word : {"NAMESPACE", "POD_NAMESPACE", "MY_POD_NAMESPACE"}) env.emplace_back(word, ns);

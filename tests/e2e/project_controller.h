@@ -25,7 +25,7 @@ struct ControllerRow;
 class ProjectController {
  public:
   // The folder of the built program; empty: it is not built.
-  static std::string folder(std::string_view name);
+  static std::string folder(std::string_view controller);
   // Why a test with these controllers cannot run; "": it can.
   static std::string what_is_missing(const std::vector<std::string>& names);
 
@@ -41,6 +41,7 @@ class ProjectController {
   Status run(std::vector<std::pair<std::string, std::string>> env);
   Status wait_ready();
   Status take_turn();
+  std::string config_map() const;
   std::string place(const std::string& file) const { return (cluster_.folder() / name() / file).string(); }
   std::string filled_in(std::string_view text) const;
 

@@ -257,6 +257,8 @@ class Chart(unittest.TestCase):
         self.assertLessEqual({("example.com", "runs"), ("example.com", "looks"), ("kubeflow.org", "mpijobs")}, fenced)
         self.assertIn("o.?spec.?paused.orValue(false)", next(v["expression"] for v in policy["variables"] if v["name"] == "suspended"))
         templates = next(v["expression"] for v in policy["variables"] if v["name"] == "templates")
+        self.assertIn("[?object.?spec.?driver].map(p, dyn({'metadata': p, 'spec': p}))", templates)
+        self.assertTrue(any("'workload.codeflare.dev/appwrappers'" in v["expression"] for v in policy["validations"]))
         self.assertIn("object.?spec.?tasks.orValue([]).filter(e, has(e.template)).map(e, e.template)", templates)
 
     def test_roles_for_people_are_there_for_every_kind(self):

@@ -89,7 +89,7 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   }
   if (is_namespaced(kind)) {
     m.ns = f.string(meta, "namespace");
-    if (m.ns.empty()) m.ns = "default";
+    if (m.ns.empty()) m.ns = f.home();
   }
   m.uid = f.string(meta, "uid");
   if (m.uid.empty() && !m.name.empty()) m.uid = manifest_uid(kind, m.ns, m.name);

@@ -34,6 +34,9 @@ class FieldReader {
   FieldReader(Problems& problems, const DeviceNames& devices) : problems_(&problems), devices_(&devices) {}
 
   const DeviceNames& devices() const { return *devices_; }
+  // The namespace of an object that names none.
+  const std::string& home() const { return home_; }
+  void set_home(std::string ns) { home_ = std::move(ns); }
   Problems& problems() { return *problems_; }
   void error(const V& value, std::string_view key, std::string message) {
     problems_->at(value, key, std::move(message));
@@ -213,6 +216,7 @@ class FieldReader {
 
   Problems* problems_;
   const DeviceNames* devices_;
+  std::string home_ = "default";
   EntryCounts counts_;
 };
 

@@ -123,7 +123,9 @@ std::string_view OwnerBook::uid_of(Kind kind, std::string_view ns, std::string_v
   return it == by_name_.end() ? std::string_view() : std::string_view(it->second);
 }
 
+// A pod whose controller is a pod is of the object that its labels name.
 const OwnerRecord* OwnerBook::of(const Meta& object) const {
+  if (const auto named = owner_named_by(object)) return find(uid_of(named->kind, object.ns, named->name));
   const OwnerKind* kind = owner_kind(object.controller);
   if (kind == nullptr) return nullptr;
   const OwnerRecord* known = find(object.controller.uid);
@@ -165,12 +167,14 @@ std::vector<const Meta*> OwnerBook::chain_of(const Meta& pod) const {
   return out;
 }
 
+// One that is known by its name alone is not waited for: what it names has been seen before a pod of it ran.
 const Owner* OwnerBook::missing_of(const Meta& pod) const {
   const Meta* below = &pod;
   for (int level = 0; level < kMostLevels; ++level) {
-    if (owner_kind(below->controller) == nullptr) return nullptr;
+    const bool named = owner_named_by(*below).has_value();
+    if (!named && owner_kind(below->controller) == nullptr) return nullptr;
     const OwnerRecord* above = of(*below);
-    if (above == nullptr) return &below->controller;
+    if (above == nullptr) return named ? nullptr : &below->controller;
     below = above->ask.meta;
   }
   return nullptr;
@@ -228,9 +232,13 @@ std::vector<std::string> OwnerBook::keys_of(const Meta& pod) const {
   std::vector<std::string> out;
   if (const auto group = group_of(pod)) out.push_back(owner_key(group->kind, pod.ns, group->named.owner));
   const Meta* below = &pod;
-  for (int level = 0; level < kMostLevels && owner_kind(below->controller) != nullptr; ++level) {
-    out.push_back(owner_key(below->controller.uid));
+  for (int level = 0; level < kMostLevels; ++level) {
+    const auto named = owner_named_by(*below);
+    if (!named && owner_kind(below->controller) == nullptr) break;
     const OwnerRecord* above = of(*below);
+    if (named) out.push_back(owner_key(named->kind, pod.ns, named->name));
+    if (!named || above != nullptr)
+      out.push_back(owner_key(named ? above->ask.meta->uid : below->controller.uid));
     if (above == nullptr) break;
     below = above->ask.meta;
   }

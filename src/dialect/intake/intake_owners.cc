@@ -55,7 +55,8 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   books.claims.use(record, true);
   books.owners.put(std::move(record));
   const Declaration* declared = declaration_of(kind);
-  if (declared != nullptr && declared->groups.any()) reroute_dependents(by_name, false);
+  if (declared != nullptr && (declared->groups.any() || !declared->named_by.empty()))
+    reroute_dependents(by_name, false);
   if (routes_change) {
     reroute_dependents(key, false);
   } else {

@@ -119,6 +119,25 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_attachment(f, v); }},
 };
 
+template <class V>
+std::optional<Ask> ask_within(FieldReader<V>& f, const V& object);
+
+template <class V>
+Object read_as(FieldReader<V>& f, const V& value, Kind kind) {
+  if (is_declared(kind)) return read_declared(f, value, *declaration_of(kind), ask_within<V>);
+  const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
+                                           [&](const Decoder<V>& row) { return row.kind == kind; });
+  return decoder->read(f, value);
+}
+
+// The request of an object that stands in another.
+template <class V>
+std::optional<Ask> ask_within(FieldReader<V>& f, const V& object) {
+  const auto kind = kind_of(f.string(object, "apiVersion"), f.string(object, "kind"));
+  if (!kind || owner_kind(*kind) == nullptr) return std::nullopt;
+  return ask_of(read_as(f, object, *kind));
+}
+
 // The object as far as it can be read; `problems` says what is wrong.
 template <class V>
 Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNames& devices) {
@@ -128,10 +147,7 @@ Object read_value(const V& value, Kind kind, Problems& problems, const DeviceNam
     problems.at(value, "", fmt::format("a {} must be a mapping", enum_name(kind)));
     return {};
   }
-  if (is_declared(kind)) return read_declared(f, value, *declaration_of(kind));
-  const auto* const decoder = std::find_if(kDecoders<V>.begin(), kDecoders<V>.end(),
-                                           [&](const Decoder<V>& row) { return row.kind == kind; });
-  return decoder->read(f, value);
+  return read_as(f, value, kind);
 }
 
 Error named(Error error, Kind kind, const Object& object) {
@@ -199,9 +215,12 @@ Status declare_kinds(const std::string& path) {
     BERTH_ASSIGN(auto declarations, read_declarations(document));
     for (const Declaration& declared : declarations) {
       for (const DeclaredSet& set : declared.sets) {
-        if (!set.default_template) continue;
         Problems problems(*document);
         FieldReader<TreeValue> f(problems, devices);
+        for (const DeclaredContainer& added : set.adds)
+          (void)read_resources(f, TreeValue(added.own), "resources", added.init);
+        if (!problems.ok()) return tl::unexpected<Error>(problems.take());
+        if (!set.default_template) continue;
         DeclaredPods pods;
         (void)read_template(f, TreeValue(set.default_template->set), "", pods.marks, pods.spec, pods.needs,
                             "defaultTemplate");

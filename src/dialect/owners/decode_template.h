@@ -10,11 +10,12 @@
 
 namespace berth::dialect {
 
-// Reads `template` in `spec`, for pods of the namespace `ns`; some kinds have it under another key. Gives whether the template has
-// annotations.
+// Reads `template` in `spec`, for pods of the namespace `ns`; some kinds have it under another key. `change`: what the controller makes of
+// its containers. Gives whether the template has annotations.
 template <class V>
 bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta& marks, PodSpec& pod,
-                   std::shared_ptr<const PodNeeds>& needs, std::string_view key = "template") {
+                   std::shared_ptr<const PodNeeds>& needs, std::string_view key = "template",
+                   const ChangeContainers& change = {}) {
   const V pod_template = f.map(spec, key);
   const V meta = f.map(pod_template, "metadata");
   marks.ns = ns;
@@ -26,7 +27,7 @@ bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta
   if (!pod_spec.present())
     f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : key,
             "is required");
-  pod = read_pod_spec(f, pod_spec, V(), marks, &needs);
+  pod = read_pod_spec(f, pod_spec, V(), marks, &needs, change);
   return f.map(meta, "annotations").present();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -37,10 +38,9 @@ void check_whole(FieldReader<V>& f, const V& list) {
 }
 
 template <class V>
-ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool init) {
+ContainerNeeds read_resources(FieldReader<V>& f, const V& parent, std::string_view key, bool init) {
   ContainerNeeds c;
-  const V resources = f.map(container, "resources");
-  c.name = f.string(container, "name");
+  const V resources = f.map(parent, key);
   c.requests = f.amounts(resources, "requests", Entry::kAmount);
   c.limits = f.amounts(resources, "limits", Entry::kAmount);
   check_whole(f, f.map(resources, "limits"));
@@ -49,6 +49,13 @@ ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool 
     if (!c.requests.has(resource)) c.requests.set(resource, limit);
   }
   c.init = init;
+  return c;
+}
+
+template <class V>
+ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool init) {
+  ContainerNeeds c = read_resources(f, container, "resources", init);
+  c.name = f.string(container, "name");
   c.sidecar = init && f.string(container, "restartPolicy") == "Always";
   return c;
 }
@@ -377,10 +384,13 @@ PodNeeds read_pod_needs(FieldReader<V>& f, const V& spec, PodTemplate& pod) {
   return needs;
 }
 
+// Changes the containers of a template as a controller does. Init containers stand first.
+using ChangeContainers = std::function<void(std::vector<ContainerNeeds>& containers)>;
+
 // `meta` gives the annotations; `status` is not present for templates. `keep`: gets what its containers ask for, one by one.
 template <class V>
 PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
-                      std::shared_ptr<const PodNeeds>* keep = nullptr) {
+                      std::shared_ptr<const PodNeeds>* keep = nullptr, const ChangeContainers& change = {}) {
   PodSpec out;
   PodTemplate& pod = out.pod;
   out.scheduler_name = f.string(spec, "schedulerName");
@@ -405,6 +415,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   }
 
   PodNeeds needs = read_pod_needs(f, spec, pod);
+  if (change) change(needs.containers);
   needs.overhead = f.amounts(spec, "overhead");
   auto total =
       aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });

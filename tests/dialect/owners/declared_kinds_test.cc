@@ -1,5 +1,5 @@
 // The kinds that ship as declarations, with the labels that their controllers give to pods. They are those of Ray, of Kubeflow's
-// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet.
+// training-operator and Trainer, of the MPI operator, and LeaderWorkerSet. AppWrapper: app_wrapper_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
-#include "dialect/owners/declared/declared.h"
-#include "dialect/owners/queue_support.h"
+#include "dialect/owners/declared_support.h"
 #include "text/document.h"
 #include "text/json.h"
 
@@ -22,55 +21,8 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::node_yaml;
-using testing::queue_of_cpus;
 using ::testing::SizeIs;
-using testing::World;
-
-constexpr const char* kTeam = "labels: {kueue.x-k8s.io/queue-name: team}";
-constexpr const char* kOneCpu =
-    "template: {spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}";
-
-struct WorldThatHolds : World {
-  WorldThatHolds() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
-
-// An object with uid = name. `head` goes into its metadata.
-std::string object_of(const std::string& version, const std::string& kind, const std::string& name,
-                      const std::string& head, const std::string& spec, const std::string& rest = "") {
-  return "apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: " + name + ", uid: " + name +
-         ", generation: 1, " + head + "}\nspec: {" + spec + "}\n" + rest + "---\n";
-}
-
-std::string made_by(const std::string& version, const std::string& kind, const std::string& name) {
-  return "ownerReferences: [{apiVersion: " + version + ", kind: " + kind + ", name: " + name +
-         ", uid: " + name + ", controller: true}]";
-}
-
-std::string cpu_pod(const std::string& name, const std::string& owner, const std::string& labels,
-                    const std::string& spec = "", int cpus = 1) {
-  return object_of(
-      "v1", "Pod", name, "labels: {" + labels + "}, " + owner,
-      spec + "containers: [{name: c, resources: {requests: {cpu: '" + std::to_string(cpus) + "'}}}]");
-}
-
-Ask asked(const std::string& yaml) {
-  return ask_of(testing::objects_of(yaml).at(0));
-}
-
-// "head 1, gpu 3" and so on.
-std::string sets_of(const Ask& ask) {
-  std::string out;
-  for (const AskedSet& set : ask.sets)
-    out += std::string(out.empty() ? "" : ", ") + std::string(set.name) + " " + std::to_string(set.size) +
-           (set.later ? " later" : "");
-  return out;
-}
+using namespace testing;  // of the dialect: declared_support.h
 
 std::string ray_spec(const std::string& more = "") {
   return more + "headGroupSpec: {" + kOneCpu +
@@ -123,14 +75,96 @@ TEST(RayClusters, HaveSoManyWorkersAsKubeRayMakes) {
 
 TEST(RayClusters, HoldStartAndAreOneGang) {
   WorldThatHolds world;
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(7) +
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(7, "2Gi") +
               object_of("ray.io/v1", "RayCluster", "rc", kTeam, ray_spec("suspend: true, ")));
   EXPECT_THAT(world.decide(), IsEmpty()) << "8 CPUs of 7";
   world.apply(queue_of_cpus(8));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "the queue has no memory for what KubeRay adds";
+  world.apply(queue_of_cpus(8, "2Gi"));
   const auto started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
   EXPECT_THAT(started[0].slots, SizeIs(8));
   EXPECT_EQ(world.told.at("rc").root.pod_sets.at(1).name, "gpu");
+}
+
+// Containers that KubeRay adds count before there are pods: a queue without room for them would be found too small only then.
+TEST(RayClusters, AskForTheContainersThatKubeRayAdds) {
+  const auto of = [](const std::string& more) {
+    return asked(object_of("ray.io/v1", "RayCluster", "rc", kTeam, ray_spec(more)));
+  };
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  const Ask plain = of("");
+  EXPECT_EQ(plain.sets[0].pod->requests.get("memory"), 0);
+  EXPECT_EQ(plain.sets[1].pod->requests.get("cpu"), 1000) << "an init container beside a larger one";
+  EXPECT_EQ(plain.sets[1].pod->requests.get("memory"), 256 * kMebibyte);
+  const Ask scaled = of("enableInTreeAutoscaling: true, ");
+  EXPECT_EQ(scaled.sets[0].pod->requests.get("cpu"), 1500);
+  EXPECT_EQ(scaled.sets[0].pod->requests.get("memory"), 512 * kMebibyte);
+  const Ask own = of("enableInTreeAutoscaling: true, autoscalerOptions: {resources: {requests: {cpu: 2}}}, ");
+  EXPECT_EQ(own.sets[0].pod->requests.get("cpu"), 3000);
+  EXPECT_EQ(own.sets[0].pod->requests.get("memory"), 0);
+}
+
+// The label stands on the RayService, and its switch in what it says of its cluster.
+TEST(RayServices, AreTheGangOfTheirCluster) {
+  const auto service = [](const std::string& more) {
+    return object_of("ray.io/v1", "RayService", "rs", kTeam, "rayClusterConfig: {" + ray_spec(more) + "}");
+  };
+  const Ask held = asked(service("suspend: true, "));
+  EXPECT_EQ(sets_of(held), "head 1, gpu 3, wide 4, none 0");
+  EXPECT_TRUE(held.suspended);
+  EXPECT_FALSE(held.is_led);
+  EXPECT_EQ(json::parse(held.kind->suspend(held, false).body)["spec"].dump(),
+            R"({"rayClusterConfig":{"suspend":true}})");
+  EXPECT_TRUE(asked(object_of("ray.io/v1", "RayService", "rs", kTeam,
+                              "managedBy: kueue.x-k8s.io/multikueue, rayClusterConfig: {" + ray_spec() + "}"))
+                  .is_led);
+  World world;
+  const std::string cluster =
+      object_of("ray.io/v1", "RayCluster", "rs-x2x4p",
+                std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs"), ray_spec());
+  std::string pods = ray_pod("h", "headgroup", "rs-x2x4p");
+  for (int i = 0; i < 3; ++i) pods += ray_pod("g" + std::to_string(i), "gpu", "rs-x2x4p");
+  for (int i = 0; i < 3; ++i) pods += ray_pod("w" + std::to_string(i), "wide", "rs-x2x4p");
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(8, "2Gi") + pods + cluster);
+  EXPECT_THAT(world.decide(), IsEmpty()) << "its RayService has not been seen";
+  world.apply(service(""));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "one worker lacks";
+  world.apply(ray_pod("w3", "wide", "rs-x2x4p"));
+  const auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0].workload, "rs");
+  EXPECT_THAT(started[0].slots, SizeIs(8));
+}
+
+// An upgrade makes a second cluster beside the first: its pods are beyond the size of the service.
+TEST(RayServices, StartPodsOfASecondClusterAsFarAsTheirQueueGoes) {
+  const auto cluster = [](const std::string& name, int born) {
+    const std::string spec = "headGroupSpec: {" + std::string(kOneCpu) +
+                             "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]";
+    const std::string time = ", creationTimestamp: '2026-01-01T00:00:0" + std::to_string(born) + "Z'";
+    return object_of("ray.io/v1", "RayCluster", name,
+                     std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs") + time, spec) +
+           ray_pod(name + "-h", "headgroup", name) + ray_pod(name + "-w", "gpu", name);
+  };
+  World world;
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(3, "2Gi") +
+              object_of("ray.io/v1", "RayService", "rs", kTeam,
+                        "rayClusterConfig: {headGroupSpec: {" + std::string(kOneCpu) +
+                            "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]}") +
+              cluster("rs-a", 1));
+  auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_THAT(started[0].slots, SizeIs(2));
+  world.apply(cluster("rs-b", 2));
+  started = world.decide();
+  ASSERT_THAT(started, SizeIs(1)) << "one CPU is left";
+  EXPECT_THAT(started[0].slots, SizeIs(1));
+  world.apply(queue_of_cpus(4, "2Gi"));
+  started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_THAT(started[0].slots, SizeIs(1));
+  EXPECT_TRUE(world.engine.audit());
 }
 
 // The label stands on the RayJob, whose cluster has a name of its own at each start. The submitter comes when the cluster runs.
@@ -159,7 +193,7 @@ TEST(RayJobs, AreTheGangOfTheirClusterAndKeepAPlaceForTheSubmitter) {
       "ray.io/v1", "RayCluster", "rj-x2x4p", std::string(kTeam) + ", " + made_by("ray.io/v1", "RayJob", "rj"),
       "headGroupSpec: {" + std::string(kOneCpu) + "}, workerGroupSpecs: [{groupName: gpu, replicas: 2, " +
           kOneCpu + "}]");
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + ray_pod("h", "headgroup", "rj-x2x4p") +
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4, "2Gi") + ray_pod("h", "headgroup", "rj-x2x4p") +
               ray_pod("w0", "gpu", "rj-x2x4p") + cluster);
   EXPECT_THAT(world.decide(), IsEmpty()) << "its RayJob has not been seen";
   world.apply(own);
@@ -475,7 +509,11 @@ TEST(DeclaredKinds, AreThoseOfTheChart) {
   for (const text::Node& entry : document->root().items()) {
     std::string text = text::to_json(*entry.find("group")) + text::to_json(*entry.find("resource")) +
                        (entry.find("suspend") != nullptr ? text::to_json(*entry.find("suspend")) : "");
-    for (const text::Node& path : entry.find("templates")->items()) text += " " + std::string(path.text());
+    for (const char* key : {"pods", "templates"}) {
+      if (const text::Node* paths = entry.find(key); paths != nullptr) {
+        for (const text::Node& path : paths->items()) text += " " + std::string(path.text());
+      }
+    }
     listed.push_back(text);
   }
   for (const Declaration* declared : declarations()) {
@@ -483,6 +521,10 @@ TEST(DeclaredKinds, AreThoseOfTheChart) {
     std::string text = quoted(declared->group) + quoted(declared->resource) +
                        (declared->suspend.empty() ? "" : quoted(declared->suspend.text()));
     std::vector<std::string> paths;
+    for (const DeclaredSet& set : declared->sets) {
+      if (set.form == PodForm::kSpark && std::find(paths.begin(), paths.end(), set.at.text()) == paths.end())
+        paths.push_back(set.at.text());
+    }
     for (const DeclaredSet& set : declared->sets) {
       for (const FieldPath* path : {&set.pod_template, &set.template_or}) {
         if (path->empty() || (path == &set.pod_template && path->of_set && set.at.empty())) continue;
@@ -506,8 +548,9 @@ TEST(DeclaredKinds, AreAllThere) {
     EXPECT_EQ(owner_kind(declared->row.kind), &declared->row);
     EXPECT_TRUE(is_namespaced(declared->row.kind));
   }
-  EXPECT_THAT(words, ElementsAre("RayCluster", "RayJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob",
-                                 "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet"));
+  EXPECT_THAT(words, ElementsAre("RayCluster", "RayJob", "RayService", "PyTorchJob", "TFJob", "XGBoostJob",
+                                 "PaddleJob", "JAXJob", "TrainJob", "MPIJob", "LeaderWorkerSet", "AppWrapper",
+                                 "SparkApplication"));
 }
 
 }  // namespace

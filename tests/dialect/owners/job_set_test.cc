@@ -329,14 +329,14 @@ TEST(JobSets, AreReleasedAndSuspendedByTheirSpec) {
 // Kinds that Berth does not read, at the top of a chain.
 TEST(OwnersWithoutARow, TheirPodsStartOneByOneAndItIsSaid) {
   World world;
-  const std::string wrapped = owned_by("workload.codeflare.dev/v1beta2", "AppWrapper", "aw");
+  const std::string wrapped = owned_by("ops.example.com/v1", "Crate", "aw");
   world.apply(node_yaml("n0", 0) + "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, uid: j, " + wrapped +
               "}\nspec: {parallelism: 2, " + template_of() + "}\n---\n" + pod_of("j", 0) + pod_of("j", 1));
   const auto unread = world.intake.missing_owners();
   ASSERT_THAT(unread, SizeIs(1));
   EXPECT_EQ(unread[0].kind, nullptr);
-  EXPECT_EQ(unread[0].word, "AppWrapper");
-  EXPECT_EQ(unread[0].group, "workload.codeflare.dev");
+  EXPECT_EQ(unread[0].word, "Crate");
+  EXPECT_EQ(unread[0].group, "ops.example.com");
   EXPECT_EQ(unread[0].uid, "aw");
   EXPECT_EQ(unread[0].ns, "default");
   EXPECT_THAT(world.intake.missing_owners(), IsEmpty()) << "once";
@@ -347,12 +347,12 @@ TEST(OwnersWithoutARow, TheirPodsStartOneByOneAndItIsSaid) {
 TEST(OwnersWithoutARow, AGroupBelowKubernetesDomainIsNoneOfItsOwn) {
   World world;
   world.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: driver, uid: driver, " +
-              owned_by("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark") +
+              owned_by("odd.k8s.io/v1", "Oddity", "spark") +
               "}\nspec: {schedulerName: berth, containers: [{name: c}]}\n");
   const auto unread = world.intake.missing_owners();
   ASSERT_THAT(unread, SizeIs(1));
-  EXPECT_EQ(unread[0].word, "SparkApplication");
-  EXPECT_EQ(unread[0].group, "sparkoperator.k8s.io");
+  EXPECT_EQ(unread[0].word, "Oddity");
+  EXPECT_EQ(unread[0].group, "odd.k8s.io");
 }
 
 TEST(OwnersWithoutARow, TheirPodsWaitWhereTheNamespaceDemandsAQueue) {
@@ -361,13 +361,12 @@ TEST(OwnersWithoutARow, TheirPodsWaitWhereTheNamespaceDemandsAQueue) {
       node_yaml("n0", 0) +
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {berth.dev/tenant: ''}}\n---\n" +
       "apiVersion: v1\nkind: Pod\nmetadata: {name: w, uid: w, " +
-      owned_by("workload.codeflare.dev/v1beta2", "AppWrapper", "aw") +
-      "}\nspec: {containers: [{name: c}]}\n---\n");
+      owned_by("ops.example.com/v1", "Crate", "aw") + "}\nspec: {containers: [{name: c}]}\n---\n");
   EXPECT_THAT(world.decide(), IsEmpty());
   const Reason* why = world.intake.blocked("w");
   ASSERT_NE(why, nullptr);
   EXPECT_THAT(why->detail, HasSubstr("names no queue"));
-  EXPECT_THAT(why->detail, HasSubstr("Berth does not read its AppWrapper aw"));
+  EXPECT_THAT(why->detail, HasSubstr("Berth does not read its Crate aw"));
 }
 
 }  // namespace

@@ -5,13 +5,17 @@
 
 namespace berth::dialect::testing {
 
-inline std::string queue_of_cpus(int cpus) {
+// `memory`: its quota of that, such as "1Gi"; "": it has none.
+inline std::string queue_of_cpus(int cpus, const std::string& memory = "") {
   return "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: any}\n---\n"
          "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\n"
-         "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, "
+         "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu" +
+         std::string(memory.empty() ? "" : ", memory") +
+         "], flavors: [{name: any, "
          "resources: [{name: cpu, nominalQuota: '" +
-         std::to_string(cpus) +
-         "'}]}]}]}\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: team}\n"
+         std::to_string(cpus) + "'}" +
+         (memory.empty() ? "" : ", {name: memory, nominalQuota: '" + memory + "'}") +
+         "]}]}]}\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: team}\n"
          "spec: {clusterQueue: cq}\n---\n";
 }
 

@@ -45,6 +45,9 @@ namespaceSelector:
 {{- define "berth.celTemplates" -}}
 {{- $lists := list -}}
 {{- range (include "berth.kinds" . | fromJson).kinds -}}
+{{- range .pods -}}
+{{- $lists = append $lists (printf "[?object.?%s].map(p, dyn({'metadata': p, 'spec': p}))" (replace "." ".?" .)) -}}
+{{- end -}}
 {{- range .templates -}}
 {{- $parts := splitList "[]." . -}}
 {{- $first := printf "object.?%s" (first $parts | replace "." ".?") -}}
@@ -56,6 +59,13 @@ namespaceSelector:
 {{- end -}}
 {{- end -}}
 {{- $lists | uniq | join " +\n" -}}
+{{- end -}}
+
+{{/* Those of which the policies cannot see all pod templates, as CEL writes them: 'group/resource'. */}}
+{{- define "berth.celOpaque" -}}
+{{- $names := list -}}
+{{- range (include "berth.kinds" . | fromJson).kinds }}{{ if .opaque }}{{ $names = append $names (printf "'%s/%s'" .group .resource) }}{{ end }}{{ end -}}
+{{- $names | join ", " -}}
 {{- end -}}
 
 {{/* Whether an object `o` of any of them is suspended, as a CEL expression. */}}
@@ -93,6 +103,9 @@ namespaceSelector:
 {{- $name := first .Values.scheduler.names -}}
 {{- $lists := list -}}
 {{- range (include "berth.kinds" . | fromJson).kinds -}}
+{{- range .pods -}}
+{{- $lists = append $lists (printf "(object.?%s.hasValue() ? [JSONPatch{op: 'add', path: '/%s/schedulerName', value: '%s'}] : [])" (replace "." ".?" .) (replace "." "/" .) $name) -}}
+{{- end -}}
 {{- range .templates -}}
 {{- $parts := splitList "[]." . -}}
 {{- $first := first $parts -}}

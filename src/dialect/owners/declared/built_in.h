@@ -9,5 +9,7 @@ std::string_view declared_ray();
 std::string_view declared_kubeflow();
 std::string_view declared_mpi();
 std::string_view declared_leader_worker();
+std::string_view declared_app_wrapper();
+std::string_view declared_spark();
 
 }  // namespace berth::dialect

@@ -59,15 +59,33 @@ struct DefaultTemplate {
   const text::Node* set = nullptr;
 };
 
+// A container that the controller adds to each pod of a set. Its requests stand at `resources` in this mapping of the declaration.
+struct DeclaredContainer {
+  std::string name;
+  bool init = false;
+  StateRule when;          // it is added only then; empty: always
+  FieldPath resources_at;  // where the object has other resources for it
+  std::shared_ptr<const text::Document> document;
+  const text::Node* own = nullptr;
+};
+
+// The form of what a set's pods are made of.
+enum class PodForm : std::uint8_t {
+  kTemplate,  // a pod template
+  kSpark,     // spec.driver or spec.executor of a SparkApplication (decode_spark_pod.h)
+};
+
 struct DeclaredSet {
   std::string name;       // of the pod set
   FieldPath name_at;      // of a list: where each entry says its own
   FieldPath at;           // its place; none: the object
   bool each = false;      // that is a list, and each entry is a pod set
   bool optional = false;  // an object that lacks its place has no such pods
-  FieldPath pod_template;
-  FieldPath template_or;  // the one that counts where that is not there
+  PodForm form = PodForm::kTemplate;
+  FieldPath pod_template;  // of the form kTemplate
+  FieldPath template_or;   // the one that counts where that is not there
   std::optional<DefaultTemplate> default_template;
+  std::vector<DeclaredContainer> adds;
   DeclaredNumber count;
   std::vector<DeclaredNumber> times;  // the count is for each of so many
   std::int64_t less = 0;              // so many pods of the product are another set's
@@ -79,6 +97,13 @@ struct DeclaredSet {
   std::vector<std::pair<std::string, std::string>>
       labels;         // by which a pod is of the set; "$name" is its name
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none
+};
+
+// Whole objects that stand in it, and that its controller makes: its pod sets are theirs, by their own kinds.
+struct DeclaredObjects {
+  FieldPath each;  // of the list
+  FieldPath at;    // of the object, in an entry
+  bool any() const { return !each.empty(); }
 };
 
 // One gang for each group of pods, and not one for all.
@@ -103,7 +128,10 @@ struct Declaration {
   StateRule completed, failed, ready;
   std::vector<DeclaredSet> sets;
   bool sets_below = false;  // they are those of the owner that it makes
+  DeclaredObjects objects;  // they are those of these
   DeclaredGroups groups;
+  std::string
+      named_by;  // label of pods that a pod of it has made: the name of their object; "": its pods make none
   std::string description;  // for people
   std::string source;       // its text, as JSON
 
@@ -129,5 +157,12 @@ struct NamedGroup {
   std::string_view number;  // of the group
 };
 std::optional<NamedGroup> group_named_by(const Meta& pod);
+
+// The owner that the labels of a pod name whose controller is a pod, of a kind with `named_by`.
+struct NamedOwner {
+  Kind kind{};
+  std::string_view name;
+};
+std::optional<NamedOwner> owner_named_by(const Meta& pod);
 
 }  // namespace berth::dialect

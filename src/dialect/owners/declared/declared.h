@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dialect/owners/declared/declaration.h"
@@ -17,7 +18,9 @@ inline constexpr std::int64_t kMostDeclaredPods = 1'000'000;  // of one object
 
 // One pod set of it.
 struct DeclaredPods {
-  const DeclaredSet* from = nullptr;
+  const DeclaredSet* from = nullptr;  // nullptr: it is that of an object within
+  // The number of an object within, and that of the pod set there. None: the object is a pod.
+  std::optional<std::pair<std::size_t, std::size_t>> within;
   std::string name;
   std::int64_t size = 0;
   std::optional<std::int64_t> minimum;
@@ -33,6 +36,7 @@ struct Declared {
   const Declaration* declared = nullptr;
   Meta meta;
   std::vector<DeclaredPods> sets;
+  std::vector<Ask> objects;  // those within that own pods
   bool suspend = false;
   bool switchable = false;  // its controller takes the switch
   std::string managed_by;

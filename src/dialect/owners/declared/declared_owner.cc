@@ -43,7 +43,13 @@ bool is_of_another(const Declared& own) {
           std::find(controllers.begin(), controllers.end(), own.managed_by) == controllers.end());
 }
 
-AskedSet set_of_pods(DeclaredPods& pods, bool over) {
+AskedSet set_of_pods(const Declared& own, DeclaredPods& pods, bool over) {
+  if (pods.within) {
+    AskedSet out = own.objects[pods.within->first].sets[pods.within->second];
+    out.name = pods.name;
+    if (over) out.size = 0;
+    return out;
+  }
   AskedSet out = asked_by_template(pods.marks, pods.spec, pods.needs);
   out.name = pods.name;
   out.annotated = pods.annotated;
@@ -78,9 +84,12 @@ Ask ask_declared(std::shared_ptr<void> object) {
   // Nothing of it is known yet: the sets are those of the owner below it (adopt_sets), or none can be read.
   if (own.sets.empty()) own.sets.emplace_back();
   for (DeclaredPods& pods : own.sets) {
-    out.sets.push_back(set_of_pods(pods, !out.over.empty()));
+    out.sets.push_back(set_of_pods(own, pods, !out.over.empty()));
     const bool named = !own.meta.mark(kGang).empty();
-    out.gang = out.gang || named || (declared.gang && names_a_gang(own.meta, pods.marks));
+    out.gang = out.gang || named || (declared.gang && names_a_gang(own.meta, *out.sets.back().marks));
+  }
+  for (const Ask& within : own.objects) {
+    if (out.priority_class.empty()) out.priority_class = within.priority_class;
   }
   if (declared.groups.any()) out.gang = false;  // each group is one (OwnerBook::group_of)
   return out;
@@ -139,9 +148,41 @@ std::optional<std::int64_t> index_in(const DeclaredPods& pods, const Pod& pod) {
   return it == pod.meta.labels.end() ? std::nullopt : number_of(it->second);
 }
 
+// Which of the objects within has made the pod, or its owner, by their names: "<object>" and "<object>-...". The longest counts.
+std::optional<std::size_t> object_named(const Declared& own, std::string_view name) {
+  std::optional<std::size_t> out;
+  for (std::size_t o = 0; o < own.objects.size(); ++o) {
+    const std::string_view object = own.objects[o].meta->name;
+    if (!name.starts_with(object) || (name != object && name[object.size()] != '-')) continue;
+    if (!out || own.objects[*out].meta->name.size() < object.size()) out = o;
+  }
+  return out;
+}
+
+// A pod that `berth plan` makes belongs to the owner itself, and ends its name with its set and index.
+OwnedPlace place_within(const Declared& own, const Pod& pod) {
+  const std::string_view name = pod.meta.name;
+  for (std::size_t s = 0; s < own.sets.size(); ++s) {
+    const DeclaredPods& pods = own.sets[s];
+    if (!pods.within && name == pods.name) return {s, 0};
+    if (pod.meta.controller.uid != own.meta.uid) continue;
+    if (const auto index = number_behind(name, fmt::format("{}-{}", own.meta.name, pods.name)))
+      return {s, *index};
+  }
+  const auto object = object_named(own, pod.meta.controller.name);
+  if (!object) return {};
+  const Ask& within = own.objects[*object];
+  const OwnedPlace place = within.kind->place_of(within, pod);
+  for (std::size_t s = 0; s < own.sets.size(); ++s) {
+    if (own.sets[s].within == std::pair(*object, place.set)) return {s, place.index};
+  }
+  return {};
+}
+
 OwnedPlace place_declared(const Ask& ask, const Pod& pod) {
   if (ask.of_below != nullptr) return ask.of_below->kind->place_of(*ask.of_below, pod);
   const Declared& own = declared_of(ask);
+  if (own.declared->objects.any()) return place_within(own, pod);
   for (std::size_t s = 0; s < own.sets.size(); ++s) {
     if (is_of(own.sets[s], pod)) return {s, index_in(own.sets[s], pod)};
   }
@@ -245,6 +286,7 @@ class PodMaker {
     const std::string in_group = groups().any() ? fmt::format("-{}", group) : std::string();
     pod.meta.name = fmt::format("{}{}-{}-{}", own_.meta.name, in_group, pods.name, index);
     pod.meta.uid = fmt::format("{}{}/{}/{}", own_.meta.uid, in_group, pods.name, index);
+    if (pods.from == nullptr) return pod;
     for (const auto& [key, value] : pods.from->labels)
       pod.meta.labels.insert_or_assign(key, label_value(pods, value));
     if (!pods.from->index.empty() && pods.from->index != kNameWord)

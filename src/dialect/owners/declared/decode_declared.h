@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dialect/owners/declared/declared.h"
+#include "dialect/owners/declared/decode_spark_pod.h"
 #include "dialect/owners/decode_template.h"
 
 namespace berth::dialect {
@@ -25,8 +26,11 @@ struct Spot {
 template <class V>
 class DeclaredReader {
  public:
-  DeclaredReader(FieldReader<V>& f, const V& object, const Declaration& declared)
-      : f_(f), object_(object), declared_(declared) {}
+  // Reads the request of an object within it. nullopt: it is of a kind that owns no pods that Berth reads.
+  using Within = std::optional<Ask> (*)(FieldReader<V>& f, const V& object);
+
+  DeclaredReader(FieldReader<V>& f, const V& object, const Declaration& declared, Within within)
+      : f_(f), object_(object), declared_(declared), within_(within) {}
 
   Declared read() {
     Declared out;
@@ -51,6 +55,7 @@ class DeclaredReader {
     out.failed = holds(declared_.failed, &out.ending);
     out.finished = out.failed || holds(declared_.completed, &out.ending);
     for (const DeclaredSet& set : declared_.sets) read_place(set, out);
+    if (declared_.objects.any()) read_objects(out);
     check_sizes(out);
     return out;
   }
@@ -163,7 +168,11 @@ class DeclaredReader {
       if (const auto minimum = number(set.minimum, place)) pods.minimum = times_of(set, place, *minimum);
     }
     pods.later = set.later || (!set.later_when.empty() && holds(set.later_when, nullptr));
-    read_template_of(set, place, pointer_of_place, out.meta.ns, pods);
+    if (set.form == PodForm::kSpark) {
+      pods.spec = SparkPodReader<V>(f_, object_).read(place, set.name, out.meta.ns, pods.marks, pods.needs);
+    } else {
+      read_template_of(set, place, pointer_of_place, out.meta.ns, pods);
+    }
     out.sets.push_back(std::move(pods));
   }
 
@@ -174,7 +183,8 @@ class DeclaredReader {
       const auto at = spot(*path, place);
       if (!at.value().present()) continue;
       pods.path = (path->of_set ? pointer_of_place : "") + path->pointer_text();
-      pods.annotated = read_template(f_, at.parent, ns, pods.marks, pods.spec, pods.needs, at.key);
+      pods.annotated = read_template(f_, at.parent, ns, pods.marks, pods.spec, pods.needs, at.key,
+                                     [&](auto& containers) { add_containers(set, containers); });
       return;
     }
     pods.marks.ns = ns;
@@ -186,6 +196,67 @@ class DeclaredReader {
       return;
     }
     if (pods.size > 0) require(set.pod_template, place);
+  }
+
+  void add_containers(const DeclaredSet& set, std::vector<ContainerNeeds>& containers) {
+    for (const DeclaredContainer& added : set.adds) {
+      if (!added.when.empty() && !holds(added.when, nullptr)) continue;
+      const auto there = added.resources_at.empty() ? Spot<V>{V(), {}} : spot(added.resources_at, object_);
+      ContainerNeeds needs;
+      if (there.value().present()) {
+        needs = read_resources(f_, there.parent, there.key, added.init);
+      } else {
+        Problems none;  // it was read when it was declared
+        FieldReader<TreeValue> reader(none, f_.devices());
+        needs = read_resources(reader, TreeValue(added.own), "resources", added.init);
+      }
+      needs.name = added.name;
+      const auto first =
+          std::find_if(containers.begin(), containers.end(), [](const auto& c) { return !c.init; });
+      containers.insert(added.init ? first : containers.end(), std::move(needs));
+    }
+  }
+
+  void read_objects(Declared& out) {
+    const auto list = spot(declared_.objects.each, object_);
+    const std::string outer(f_.home());
+    f_.set_home(out.meta.ns);
+    f_.list(list.parent, list.key, [&](const V& entry) {
+      const auto at = spot(declared_.objects.at, entry);
+      const V object = f_.map(at.parent, at.key);
+      if (!object.present()) return require(declared_.objects.at, entry);
+      if (f_.string(object, "kind") == "Pod" && f_.string(object, "apiVersion") == "v1") {
+        read_pod_within(at, out);
+      } else if (auto ask = within_(f_, object)) {
+        add_object(object, std::move(*ask), out);
+      }
+    });
+    f_.set_home(outer);
+  }
+  void read_pod_within(const Spot<V>& at, Declared& out) {
+    DeclaredPods pods;
+    pods.name = f_.string(f_.map(at.value(), "metadata"), "name");
+    pods.size = 1;
+    pods.annotated = read_template(f_, at.parent, out.meta.ns, pods.marks, pods.spec, pods.needs, at.key);
+    out.sets.push_back(std::move(pods));
+  }
+  void add_object(const V& object, Ask ask, Declared& out) {
+    const Declaration* kind = declaration_of(ask.kind->kind);
+    if (kind != nullptr && (kind->groups.any() || kind->sets_below)) {
+      f_.error(object, "kind",
+               fmt::format("{}: a {} is not read within another object",
+                           kind->groups.any() ? "its groups start one by one" : "its pods do not stand in it",
+                           kind->word));
+    }
+    for (std::size_t s = 0; s < ask.sets.size(); ++s) {
+      DeclaredPods pods;
+      pods.name = ask.meta->name;
+      if (ask.sets.size() > 1) pods.name += "-" + set_name(ask, s);
+      pods.within = {out.objects.size(), s};
+      pods.size = ask.sets[s].most;
+      out.sets.push_back(std::move(pods));
+    }
+    out.objects.push_back(std::move(ask));
   }
 
   // All sets together.
@@ -201,11 +272,13 @@ class DeclaredReader {
   FieldReader<V>& f_;
   const V& object_;
   const Declaration& declared_;
+  Within within_;
 };
 
 template <class V>
-Declared read_declared(FieldReader<V>& f, const V& object, const Declaration& declared) {
-  return DeclaredReader<V>(f, object, declared).read();
+Declared read_declared(FieldReader<V>& f, const V& object, const Declaration& declared,
+                       typename DeclaredReader<V>::Within within) {
+  return DeclaredReader<V>(f, object, declared, within).read();
 }
 
 }  // namespace berth::dialect

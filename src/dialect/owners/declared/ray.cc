@@ -1,4 +1,4 @@
-// Ray (KubeRay): clusters, and jobs that make a cluster for themselves.
+// Ray (KubeRay): clusters, and jobs and services that make a cluster for themselves.
 #include "dialect/owners/declared/built_in.h"
 
 namespace berth::dialect {
@@ -7,7 +7,8 @@ namespace {
 // Suspended, a RayCluster loses all of its pods, and a RayJob its cluster and its submitter. The submitter of a RayJob comes when the
 // cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own.
 // A worker group has replicas within its bounds, whatever it asks for, and none while it is suspended.
-// With the autoscaler a worker group may be smaller than it asks for, down to minReplicas.
+// With the autoscaler a worker group may be smaller than it asks for, down to minReplicas. KubeRay adds containers of its own to head and
+// workers, which count before there are pods.
 constexpr std::string_view kKindsOfRay = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -23,6 +24,11 @@ kinds:
       - name: head
         at: spec.headGroupSpec
         count: 1
+        adds:
+          - name: autoscaler
+            when: {at: spec.enableInTreeAutoscaling, words: ['true']}
+            resourcesAt: spec.autoscalerOptions.resources
+            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
         labels: {ray.io/node-type: head}
       - each: spec.workerGroupSpecs
         nameAt: .groupName
@@ -31,6 +37,10 @@ kinds:
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.enableInTreeAutoscaling, words: ['true']}
+        adds:
+          - name: wait-gcs-ready
+            init: true
+            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
         labels: {ray.io/node-type: worker, ray.io/group: $name}
   - apiVersion: ray.io/v1
     kind: RayJob
@@ -47,6 +57,11 @@ kinds:
         at: spec.rayClusterSpec.headGroupSpec
         optional: true
         count: 1
+        adds:
+          - name: autoscaler
+            when: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
+            resourcesAt: spec.rayClusterSpec.autoscalerOptions.resources
+            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
         labels: {ray.io/node-type: head}
       - each: spec.rayClusterSpec.workerGroupSpecs
         nameAt: .groupName
@@ -55,6 +70,10 @@ kinds:
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
+        adds:
+          - name: wait-gcs-ready
+            init: true
+            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
         labels: {ray.io/node-type: worker, ray.io/group: $name}
       - name: submitter
         count: 1
@@ -66,6 +85,36 @@ kinds:
             containers:
               - name: ray-job-submitter
                 resources: {requests: {cpu: 500m, memory: 200Mi}, limits: {cpu: '1', memory: 1Gi}}
+  - apiVersion: ray.io/v1
+    kind: RayService
+    resource: rayservices
+    work: service
+    description: A service on a Ray cluster of its own.
+    suspend: spec.rayClusterConfig.suspend
+    managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
+    ready: {conditions: [Ready]}
+    pods:
+      - name: head
+        at: spec.rayClusterConfig.headGroupSpec
+        count: 1
+        adds:
+          - name: autoscaler
+            when: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}
+            resourcesAt: spec.rayClusterConfig.autoscalerOptions.resources
+            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
+        labels: {ray.io/node-type: head}
+      - each: spec.rayClusterConfig.workerGroupSpecs
+        nameAt: .groupName
+        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
+        when: {at: .suspend, words: ['false'], absent: true}
+        times: [{at: .numOfHosts}]
+        minimum: .minReplicas
+        minimumWhen: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}
+        adds:
+          - name: wait-gcs-ready
+            init: true
+            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
+        labels: {ray.io/node-type: worker, ray.io/group: $name}
 )";
 
 }  // namespace

@@ -122,7 +122,21 @@ void read_set_numbers(text::Fields& f, DeclaredSet& out) {
   out.later_when = read_rule(f, "laterWhen");
 }
 
+DeclaredContainer read_added(text::Fields& f, const std::shared_ptr<const text::Document>& document) {
+  DeclaredContainer out;
+  out.name = f.string("name");
+  out.init = f.boolean_or("init", false);
+  out.when = read_rule(f, "when");
+  out.resources_at = path_at(f, "resourcesAt", false);
+  out.document = document;
+  out.own = &f.node();
+  if (f.find("resources") == nullptr) f.error("resources", "is required: what the container asks for");
+  return out;
+}
+
 DeclaredSet read_set(text::Fields& f, const std::shared_ptr<const text::Document>& document) {
+  static constexpr text::Choice<PodForm> kForms[] = {{"template", PodForm::kTemplate},
+                                                     {"spark", PodForm::kSpark}};
   DeclaredSet out;
   out.name = f.string_or("name");
   out.name_at = path_at(f, "nameAt", true);
@@ -133,13 +147,17 @@ DeclaredSet read_set(text::Fields& f, const std::shared_ptr<const text::Document
     f.error("nameAt", "is required: the path of an entry's name, such as .name");
   if (!out.each && out.name.empty()) f.error("name", "is required: of the pod set");
   out.optional = f.boolean_or("optional", out.each);
+  out.form = f.choice_or("form", kForms, PodForm::kTemplate);
   out.pod_template = path_at(f, "template", true);
   if (out.pod_template.empty()) {
     out.pod_template.keys = {"template"};
     out.pod_template.of_set = true;
+  } else if (out.form != PodForm::kTemplate) {
+    f.error("template", "its place is all that a set of another form has: leave out template");
   }
   out.template_or = path_at(f, "templateOr", true);
   if (f.find("defaultTemplate") != nullptr) out.default_template = DefaultTemplate{document, &f.node()};
+  f.each("adds", [&](text::Fields& item) { out.adds.push_back(read_added(item, document)); });
   read_set_numbers(f, out);
   out.labels = f.string_map("labels");
   out.index = f.string_or("index");
@@ -149,10 +167,20 @@ DeclaredSet read_set(text::Fields& f, const std::shared_ptr<const text::Document
 void read_sets(text::Fields& f, const std::shared_ptr<const text::Document>& document, Declaration& out) {
   out.sets_below = f.boolean_or("podsOfOwned", false);
   f.each("pods", [&](text::Fields& item) { out.sets.push_back(read_set(item, document)); });
-  if (out.sets_below != out.sets.empty()) {
+  if (text::Fields objects = f.optional_child("podsOfObjects")) {
+    out.objects.each = path_at(objects, "each", false);
+    out.objects.at = path_at(objects, "at", true);
+    if (out.objects.each.empty()) objects.error("each", "is required: the path of the list");
+    if (out.objects.at.empty() || !out.objects.at.of_set)
+      objects.error("at", "is required: where the object stands in an entry, such as .template");
+    (void)objects.done();
+  }
+  const bool of_others = out.sets_below || out.objects.any();
+  if (of_others != out.sets.empty() || (out.sets_below && out.objects.any())) {
     f.error("pods", "{}",
-            out.sets_below ? "podsOfOwned says that another owner has its pods: leave out pods"
-                           : "is required: where the pod templates stand");
+            of_others ? "podsOfOwned and podsOfObjects say that others have its pods: leave out pods, and "
+                        "write one of them"
+                      : "is required: where the pod templates stand");
   }
   for (std::size_t s = 0; s + 1 < out.sets.size(); ++s) {
     if (out.sets[s].labels.empty())
@@ -215,6 +243,7 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
       groups.error("owner", "a kind with groups cannot have suspend: its groups start and end one by one");
     (void)groups.done();
   }
+  out.named_by = f.string_or("podsOfPods");
   read_sets(f, document, out);
   return out;
 }

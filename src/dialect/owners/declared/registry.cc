@@ -17,6 +17,7 @@ struct Registry {
   std::vector<std::unique_ptr<const Declaration>> all;  // in the order of their numbers
   std::vector<const Declaration*> views;
   std::vector<const Declaration*> grouped;
+  std::vector<const Declaration*> naming;  // with named_by
 };
 
 Status add(Registry& registry, std::vector<Declaration> declarations) {
@@ -49,6 +50,7 @@ Status add(Registry& registry, std::vector<Declaration> declarations) {
     kept->row = declared_row(*kept, *kind);
     registry.views.push_back(kept.get());
     if (kept->groups.any()) registry.grouped.push_back(kept.get());
+    if (!kept->named_by.empty()) registry.naming.push_back(kept.get());
     registry.all.push_back(std::move(kept));
   }
   return {};
@@ -78,6 +80,8 @@ Registry& registry() {
     add_text(out, declared_kubeflow(), "kubeflow.cc");
     add_text(out, declared_mpi(), "mpi.cc");
     add_text(out, declared_leader_worker(), "leader_worker.cc");
+    add_text(out, declared_app_wrapper(), "app_wrapper.cc");
+    add_text(out, declared_spark(), "spark.cc");
     return out;
   }();
   return all;
@@ -108,6 +112,15 @@ std::optional<NamedGroup> group_named_by(const Meta& pod) {
     const auto number = pod.labels.find(declared->groups.group);
     if (owner == pod.labels.end() || number == pod.labels.end() || pod.controller.kind.empty()) continue;
     return NamedGroup{declared, owner->second, number->second};
+  }
+  return std::nullopt;
+}
+
+std::optional<NamedOwner> owner_named_by(const Meta& pod) {
+  if (pod.controller.kind != "Pod") return std::nullopt;
+  for (const Declaration* declared : registry().naming) {
+    const auto name = pod.labels.find(declared->named_by);
+    if (name != pod.labels.end()) return NamedOwner{declared->row.kind, name->second};
   }
   return std::nullopt;
 }
