@@ -23,7 +23,10 @@ inline bool is_read_key(std::string_view key) {
          key == kOlderKaiQueueName || key == kVolcanoGroupName || key == kVolcanoPreemptable ||
          key == kKaiGroupName || key == kKaiSubgroup || key == kKaiStalenessGraceMark ||
          key == kKaiStaleSince || key == kKaiPreemptionDelay || key == kJobIndex || key == kMirrorPod ||
-         key.starts_with(kProvisioningParameter);
+         key == kKoordinatorGang || key == kKoordinatorLeast || key == kKoordinatorTotal ||
+         key == kKoordinatorGroups || key == kKoordinatorQuota || key == kYuniKornApp ||
+         key == kOlderYuniKornApp || key == kYuniKornQueue || key == kOlderYuniKornQueue ||
+         key == kYuniKornGroup || key == kYuniKornGroups || key.starts_with(kProvisioningParameter);
 }
 
 // For a bound pod these name its queue, its devices and its owner. They are few, so no bound hides them: a tenant could push them
@@ -34,7 +37,9 @@ inline bool is_of_charge(std::string_view key) {
       kKueueQueue,       kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
       kGangSize,         kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
       kKueuePodGroup,    kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
-      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable, kKaiGroupName,       kKaiSubgroup};
+      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable, kKaiGroupName,       kKaiSubgroup,
+      kKoordinatorGang,  kKoordinatorLeast,  kKoordinatorGroups,  kKoordinatorQuota,   kYuniKornApp,
+      kOlderYuniKornApp, kYuniKornQueue,     kOlderYuniKornQueue, kYuniKornGroup,      kYuniKornGroups};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

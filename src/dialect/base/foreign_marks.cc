@@ -17,21 +17,11 @@ constexpr MarkPlace kResource = MarkPlace::kResource;
 constexpr MarkPlace kOwner = MarkPlace::kOwner;
 
 // Names that other tools use too count only where the pod asks for the system's own scheduler.
-constexpr std::string_view kForYuniKorn = "yunikorn";
 constexpr std::string_view kForKai = "kai-scheduler";
 
 constexpr ForeignMark kMarks[] = {
-    {"app-id", kKey, "YuniKorn", "the application, and with it its queue", "yunikorn", kForYuniKorn},
-    {"applicationId", kKey, "YuniKorn", "the application, and with it its queue", "yunikorn", ""},
-    {"gang.scheduling.koordinator.sh/groups", kKey, "Koordinator", "gangs that start together", "koordinator",
-     ""},
-    {"gang.scheduling.koordinator.sh/min-available", kKey, "Koordinator", "the least size of a gang",
-     "koordinator", ""},
-    {"gang.scheduling.koordinator.sh/name", kKey, "Koordinator", "a gang", "koordinator", ""},
     {"gang.scheduling.koordinator.sh/network-topology-spec", kKey, "Koordinator", "the topology of a gang",
      "koordinator", ""},
-    {"gang.scheduling.koordinator.sh/total-number", kKey, "Koordinator", "the size of a gang", "koordinator",
-     ""},
     {"gpu-fraction", kKey, "KAI", "a part of a GPU", "kai", ""},
     {"gpu-fraction-limit", kKey, "Run:ai", "the most of a GPU", "kai", ""},
     {"gpu-fraction-num-devices", kKey, "KAI", "how many GPUs the part is of", "kai", ""},
@@ -51,9 +41,6 @@ constexpr ForeignMark kMarks[] = {
     {"nvidia.com/use-gpuuuid", kKey, "HAMi", "which GPUs it must get", "hami", ""},
     {"nvidia.com/vgpu-mode", kKey, "HAMi", "how its GPU is shared", "hami", ""},
     {"project", kKey, "KAI", "the queue, by a project", "kai", kForKai},
-    {"queue", kKey, "YuniKorn", "the queue", "yunikorn", kForYuniKorn},
-    {"quota.scheduling.koordinator.sh/name", kKey, "Koordinator", "the quota that it counts in",
-     "koordinator", ""},
     {"quota.scheduling.koordinator.sh/tree-id", kKey, "Koordinator", "the quota that it counts in",
      "koordinator", ""},
     {"runai-gpu-limit", kKey, "Run:ai", "the most of a GPU", "kai", ""},
@@ -82,13 +69,8 @@ constexpr ForeignMark kMarks[] = {
     {"volcano.sh/vgpu-nouse-gpuuuid", kKey, "Volcano", "which GPUs it must not get", "volcano", ""},
     {"volcano.sh/vgpu-podgroup-policy", kKey, "Volcano", "how a gang's GPUs are shared", "volcano", ""},
     {"volcano.sh/vgpu-use-gpuuuid", kKey, "Volcano", "which GPUs it must get", "volcano", ""},
-    {"yunikorn.apache.org/app-id", kKey, "YuniKorn", "the application, and with it its queue", "yunikorn",
-     ""},
     {"yunikorn.apache.org/placeholder", kKey, "YuniKorn", "the place of a gang's pod to come", "yunikorn",
      ""},
-    {"yunikorn.apache.org/queue", kKey, "YuniKorn", "the queue", "yunikorn", ""},
-    {"yunikorn.apache.org/task-group-name", kKey, "YuniKorn", "a part of a gang", "yunikorn", ""},
-    {"yunikorn.apache.org/task-groups", kKey, "YuniKorn", "a gang", "yunikorn", ""},
 
     {"4paradigm.com/vgpu*", kResource, "HAMi", "a part of a GPU", "hami", ""},
     {"aliyun.com/gpu-*", kResource, "HAMi", "a part of a GPU, as the first GPU-share plugins count it",

@@ -52,6 +52,8 @@ enum class Kind : std::uint8_t {
   kCsiStorageCapacity,
   kHyperNode,
   kDisruptionBudget,
+  kUpstreamPodGroup,
+  kKaiTopology,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -158,6 +160,12 @@ inline constexpr std::array kKinds{
              .group = kCoschedulingGroup,
              .resource = "podgroups",
              .namespaced = true},
+    KindInfo{.kind = Kind::kUpstreamPodGroup,
+             .word = "PodGroup",
+             .name = "UpstreamPodGroup",
+             .group = "scheduling.k8s.io",
+             .resource = "podgroups",
+             .namespaced = true},
     KindInfo{.kind = Kind::kVolcanoPodGroup,
              .word = "PodGroup",
              .name = "VolcanoPodGroup",
@@ -185,6 +193,11 @@ inline constexpr std::array kKinds{
              .group = kKueueGroup,
              .resource = "resourceflavors"},
     KindInfo{.kind = Kind::kTopology, .word = "Topology", .group = kKueueGroup, .resource = "topologies"},
+    KindInfo{.kind = Kind::kKaiTopology,
+             .word = "Topology",
+             .name = "KaiTopology",
+             .group = kKaiObjectsGroup,
+             .resource = "topologies"},
     KindInfo{.kind = Kind::kWorkloadPriorityClass,
              .word = "WorkloadPriorityClass",
              .group = kKueueGroup,

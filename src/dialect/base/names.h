@@ -48,6 +48,7 @@ inline constexpr std::string_view kVolcanoPreemptable =
     "volcano.sh/preemptable";  // of a pod or PodGroup; "false": never a victim
 inline constexpr std::string_view kVolcanoDefaultQueue = "default";
 inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
+inline constexpr std::string_view kKaiObjectsGroup = "kai.scheduler";
 inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";
 inline constexpr std::string_view kOlderKaiQueueName = "runai/queue";
 inline constexpr std::string_view kKaiGroupName = "pod-group-name";  // annotation
@@ -63,6 +64,25 @@ inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-grou
 inline constexpr std::string_view kOlderPodGroupLabel = "pod-group.scheduling.sigs.k8s.io";
 inline constexpr std::string_view kOldestPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
 inline constexpr std::string_view kOldestPodGroupSize = "pod-group.scheduling.sigs.k8s.io/min-available";
+
+// Koordinator: annotations of pods. Its quota names a queue.
+inline constexpr std::string_view kKoordinatorGang = "gang.scheduling.koordinator.sh/name";
+inline constexpr std::string_view kKoordinatorLeast = "gang.scheduling.koordinator.sh/min-available";
+inline constexpr std::string_view kKoordinatorTotal = "gang.scheduling.koordinator.sh/total-number";
+inline constexpr std::string_view kKoordinatorGroups =
+    "gang.scheduling.koordinator.sh/groups";  // ["namespace/gang"]: they start together
+inline constexpr std::string_view kKoordinatorQuota = "quota.scheduling.koordinator.sh/name";
+
+// YuniKorn. The names without a domain count for pods of its own scheduler name alone.
+inline constexpr std::string_view kYuniKornScheduler = "yunikorn";
+inline constexpr std::string_view kYuniKornApp = "yunikorn.apache.org/app-id";
+inline constexpr std::string_view kOlderYuniKornApp = "applicationId";
+inline constexpr std::string_view kYuniKornQueue =
+    "yunikorn.apache.org/queue";  // "root.research.nlp" is the queue nlp
+inline constexpr std::string_view kOlderYuniKornQueue = "queue";
+inline constexpr std::string_view kYuniKornGroup = "yunikorn.apache.org/task-group-name";
+inline constexpr std::string_view kYuniKornGroups =
+    "yunikorn.apache.org/task-groups";  // annotation: [{"name": "worker", "minMember": 4}]
 
 // Kueue.
 inline constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
@@ -114,6 +134,8 @@ inline constexpr std::string_view kProvisioningClass = "autoscaling.x-k8s.io/pro
 inline constexpr std::string_view kJobIndex = "batch.kubernetes.io/job-completion-index";
 inline constexpr std::string_view kPreemptedByScheduler =
     "PreemptionByScheduler";  // reason of DisruptionTarget
+inline constexpr std::string_view kSchedulingGroup =
+    "spec.schedulingGroup.podGroupName";  // the field of a pod, which stands among its marks; no annotation counts
 inline constexpr std::string_view kJobController = "kubernetes.io/job-controller";  // spec.managedBy
 inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";

@@ -81,7 +81,8 @@ struct Settings {
   std::optional<DurationMs> expected;
   TopologyRequest topology;  // of the gang as a whole
   std::vector<char> kept;    // by role: 1: no victim, others of the gang may be; empty: all are alike
-  std::vector<TopologyRequest> nearness;  // by role: of the part that it is of; empty: of none
+  std::vector<TopologyRequest> nearness;     // by role: of the part that it is of; empty: of none
+  std::vector<std::vector<GangRing>> rings;  // the same: around that part, the outermost first
   std::vector<RoleCount> counts;
   std::int64_t needs = 0;  // pods, without which it is no whole gang
   bool enough = false;     // it goes on with the subgroups that run, whatever the others lack
@@ -110,6 +111,7 @@ struct Draft {
   std::string size_key;
   const GangSystem* system = nullptr;  // of the object that its pods name
   bool saw_object = false;
+  bool as_one = false;     // GangObject::as_one
   std::string object_key;  // of its PodGroup or owner
   TimeMs first_created = 0;
   std::int64_t size = 0;
@@ -122,6 +124,7 @@ struct Draft {
   bool charged = false;  // it comes from the bind of one of its pods
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
+  SaidByPods said;                             // the same of a gang with parts (Membership::said)
   std::vector<std::string> depends;
   std::string refused;                           // the engine's message
   std::vector<PodSelector> selectors;            // in use for its templates

@@ -178,6 +178,14 @@ ObjectBooks::Keys ObjectBooks::take(TopologyObject&& object) {
   return {};
 }
 
+ObjectBooks::Keys ObjectBooks::take(KaiTopology&& object) {
+  TopologyObject topology;
+  topology.meta.name = fmt::format("{}{}", kKaiTopologyPrefix, object.meta.name);
+  topology.levels = std::move(object.levels);
+  queues_.upsert(topology);
+  return {};
+}
+
 ObjectBooks::Keys ObjectBooks::take(WorkloadPriorityClass&& object) {
   workload_priorities_.insert_or_assign(object.meta.name, object.value);
   return keys_of_workload_class(object.meta.name);
@@ -267,6 +275,9 @@ ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::strin
       return {};
     case Kind::kTopology:
       queues_.remove(kind, name);
+      return {};
+    case Kind::kKaiTopology:
+      queues_.remove(Kind::kTopology, fmt::format("{}{}", kKaiTopologyPrefix, name));
       return {};
     case Kind::kAdmissionCheck:
     case Kind::kProvisioningRequestConfig:

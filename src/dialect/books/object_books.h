@@ -119,6 +119,7 @@ class ObjectBooks {
   Keys take(LocalQueue&& object);
   Keys take(ResourceFlavor&& object);
   Keys take(TopologyObject&& object);
+  Keys take(KaiTopology&& object);
   Keys take(WorkloadPriorityClass&& object);
   Keys take(AdmissionCheck&& object);
   Keys take(ProvisioningRequestConfig&& object);

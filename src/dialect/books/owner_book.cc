@@ -205,7 +205,7 @@ void OwnerBook::note_stranger(const Meta& pod) {
 Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
   if (const auto group = group_of(pod.meta)) {
     const OwnerRecord* record = group->record;
-    Membership own = dialect::membership_of(pod, gang_system_of(pod.meta), nullptr);
+    Membership own = dialect::membership_of(pod, gang_named_by(pod.meta), nullptr);
     if (own.kind != GangKind::kSingle || (record != nullptr && !names_a_gang(*record->ask.meta, pod.meta)))
       return own;
     std::string name = fmt::format("{}-{}", group->named.owner, group->named.number);
@@ -217,7 +217,7 @@ Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
     return out;
   }
   const OwnerRecord* owner = waits && missing_of(pod.meta) != nullptr ? nullptr : top_of(pod.meta);
-  return dialect::membership_of(pod, gang_system_of(pod.meta), owner != nullptr ? &owner->ask : nullptr);
+  return dialect::membership_of(pod, gang_named_by(pod.meta), owner != nullptr ? &owner->ask : nullptr);
 }
 
 OwnedPlace OwnerBook::place_of(const Membership& membership, const Pod& pod) const {

@@ -12,7 +12,8 @@
 namespace berth::dialect {
 
 // The first that says something counts.
-inline constexpr std::array kQueueKeys = {kBerthQueue, kVolcanoQueueName, kKaiQueueName, kOlderKaiQueueName,
+inline constexpr std::array kQueueKeys = {kBerthQueue,        kVolcanoQueueName, kKaiQueueName,
+                                          kOlderKaiQueueName, kYuniKornQueue,    kKoordinatorQuota,
                                           kKueueQueue};
 
 // Whether an object names a queue by a mark.

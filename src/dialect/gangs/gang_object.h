@@ -35,7 +35,16 @@ struct GangPart {
   std::string name;
   std::int64_t least = 1;
   TopologyRequest topology = {};
+  std::string inside = {};  // of the rings around it the innermost; "" = none
   bool operator==(const GangPart&) const = default;
+};
+
+// Parts that together ask for a topology.
+struct GangRing {
+  std::string name;
+  std::string inside;  // another ring; "" = none
+  TopologyRequest topology;
+  bool operator==(const GangRing&) const = default;
 };
 
 // Parts by the labels of pods: pods that the selector selects, and whose labels of these keys are equal, are one part of `least` pods.
@@ -47,16 +56,26 @@ struct GangSplit {
   std::int64_t parts = 0;                 // so many of them must be there
   std::optional<TierRequest> tiers = {};  // of each part
   TopologyRequest topology = {};          // the same, by labels of nodes
+  std::vector<GangPart> unlike = {};      // those that differ, by the values of their labels
+
+  // The fewest pods of this part of it, and the topology that it asks for.
+  std::int64_t least_of(std::string_view part) const;
+  const TopologyRequest& topology_of(std::string_view part) const;
 
   // The part of a pod with these labels, "name:value,value"; "": it is of none, as all pods are where there are no keys.
   std::string part_of(const Labels& labels) const;
   bool has(std::string_view part) const;
+
+ private:
+  const GangPart* own_of(std::string_view part) const;
 };
 
 struct GangObject {
   Meta meta;
   std::int64_t least = 1;
+  bool as_one = false;            // those of its pods that have nodes end together, also those beyond `least`
   std::vector<GangPart> parts;    // by a mark of the pod (GangSystem::part)
+  std::vector<GangRing> rings;    // of parts; outer ones first
   std::vector<GangSplit> splits;  // else by its labels
   std::string queue;              // of the object's own system; "" = it names none
   std::string priority_class;     // "" = as its pods say
@@ -77,6 +96,8 @@ struct GangObject {
   std::string stands;
   std::string stage;  // of the status, as its system names it
   TimeMs since = 0;
+  std::string displaced;  // why it was ended, where its status still says so
+  TimeMs displaced_since = 0;
 
   // The fewest pods of this part; 0: any number.
   std::int64_t least_of(std::string_view part) const;
@@ -85,7 +106,9 @@ struct GangObject {
   bool has_part(std::string_view part) const;
   // The topology that this part asks for itself, by labels of nodes.
   TopologyRequest topology_of(std::string_view part) const;
-  // Whether any part asks for a topology of its own.
+  // The rings around this part, the outermost first.
+  std::vector<GangRing> rings_of(std::string_view part) const;
+  // Whether any part, or ring of parts, asks for a topology of its own.
   bool parts_ask_for_topology() const;
 };
 

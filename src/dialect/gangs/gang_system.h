@@ -21,12 +21,15 @@ struct GangReport {
   std::int64_t pods = 0;       // that exist, and have not ended
   std::int64_t bound = 0;      // of these, that have nodes
   std::int64_t running = 0;    // of these, whose containers run
+  std::int64_t ending = 0;     // of `pods`, that are being deleted
   std::int64_t succeeded = 0;  // ended, as long as the API shows them
   std::int64_t failed = 0;     // ended, too
   std::int64_t least = 1;      // with which it is whole
   bool queued = false;         // its pods may be made: nothing that its object says keeps them from starting
   ReasonCode code = ReasonCode::kNone;  // why it waits; kNone: it does not
   std::string why;                      // in words
+  std::string displaced;                // why it was ended, in words, until it is whole again
+  std::string_view version;             // of the API in which the status is written
 
   bool whole() const { return bound > 0 && bound + succeeded >= least; }
   // All its pods have ended, and they were as many as it needs.
@@ -44,7 +47,8 @@ struct GangSystem {
   bool surplus_preempts = false;          // pods beyond the least numbers have the rights of the others
   std::string_view queue_mark = {};       // the mark that the queue of an object stands for; "": it has none
   std::string_view default_queue = {};    // of an object that names none, where nothing else names one
-  std::string_view version = {};          // of the API in which its status is written
+  std::string_view version =
+      {};  // of the API in which its status is written, where nothing is known of what is served
   std::string_view status_resource = {};  // "status"; "": the status is a field like others
   // The status, as JSON; without times where `now` is 0. nullptr: none is written.
   std::string (*status)(const GangObject& object, const GangReport& report, TimeMs now) = nullptr;

@@ -38,7 +38,8 @@ Membership sized(const Pod& pod, std::string_view what, std::string_view name, s
 
 }  // namespace
 
-Membership membership_of(const Pod& pod, const GangSystem* system, const Ask* owner) {
+Membership membership_of(const Pod& pod, NamedGang named, const Ask* owner) {
+  const GangSystem* system = named.system;
   if (system != nullptr) {
     std::string name(system->name_in(pod.meta));
     std::string uid = fmt::format("{}/{}/{}", enum_name(system->kind), pod.meta.ns, name);
@@ -53,6 +54,14 @@ Membership membership_of(const Pod& pod, const GangSystem* system, const Ask* ow
   }
   if (const auto name = pod.meta.mark(kKueuePodGroup); !name.empty()) {
     return sized(pod, "Gang/kueue", name, kKueuePodGroupSize);
+  }
+  if (named.said) {
+    SaidGang& said = *named.said;
+    Membership out{GangKind::kSized, fmt::format("Gang/{}/{}/{}", said.system, pod.meta.ns, said.name),
+                   said.name, std::nullopt, std::string(said.key)};
+    out.part = said.part;
+    out.said = std::move(said);
+    return out;
   }
   if (owner != nullptr && owner->gang) {
     return {GangKind::kOwner, owner->meta->uid, owner->meta->name, std::nullopt, {}};

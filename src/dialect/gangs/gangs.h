@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/shared.h"
 #include "dialect/gangs/gang_system.h"
+#include "dialect/gangs/said_gang.h"
 #include "dialect/owners/owner.h"
 #include "dialect/upstream/objects.h"
 
@@ -15,8 +17,8 @@ namespace berth::dialect {
 enum class GangKind : std::uint8_t {
   kSingle,    // a pod of its own
   kPodGroup,  // size and settings come from an object that its pods name (gang_system.h)
-  kSized,     // name and size stand on every member (berth.dev/gang, Kueue's pod groups, oldest coscheduling)
-  kOwner,     // the pods of one owner start together; size and settings come from the owner
+  kSized,  // name and size stand on every member (berth.dev/gang, Kueue's pod groups, oldest coscheduling, said_gang.h)
+  kOwner,          // the pods of one owner start together; size and settings come from the owner
   kKueueWorkload,  // Kueue's Workload object says it all; there are no pods (IntakeConfig::quota_only)
 };
 
@@ -27,18 +29,26 @@ struct Membership {
   std::optional<std::int64_t> size;    // kSized: what this pod says
   std::string size_key;                // kSized: where it says so, for messages
   const GangSystem* system = nullptr;  // kPodGroup: of that object
-  std::string part = {};               // kPodGroup: which part of the gang this pod is of
+  std::string part = {};               // kPodGroup, `said`: which part of the gang this pod is of
   bool kept = false;                   // kPodGroup: this pod is never a victim (GangSystem::kept_mark)
+  Shared<SaidGang> said = {};          // kSized: without a `size`, what this pod says of the gang's parts
   bool operator==(const Membership&) const = default;
 };
 
-// Where a pod belongs. `owner` is its topmost owner where one is known, else nullptr; `system` that of the one object which it names.
-//   1. that object
+// The gang that a pod names by its marks: by an object, or one that has none.
+struct NamedGang {
+  const GangSystem* system = nullptr;  // of the object
+  std::optional<SaidGang> said = {};
+};
+
+// Where a pod belongs. `owner` is its topmost owner where one is known, else nullptr; `named`: of its marks (objects/gang_systems.h).
+//   1. the object that it names
 //   2. pod-group.scheduling.sigs.k8s.io/name with /min-available
 //   3. berth.dev/gang with berth.dev/gang-size
 //   4. kueue.x-k8s.io/pod-group-name with pod-group-total-count
-//   5. its owner, where that is a gang
-Membership membership_of(const Pod& pod, const GangSystem* system, const Ask* owner);
+//   5. a gang of another system, without an object
+//   6. its owner, where that is a gang
+Membership membership_of(const Pod& pod, NamedGang named, const Ask* owner);
 
 // Topology that is asked for by marks; Kueue's marks count for each pod set, Berth's for the gang as a whole.
 struct TopologyMarks {

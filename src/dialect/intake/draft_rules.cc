@@ -30,7 +30,7 @@ bool DraftRules::may_hold(const Ask& ask) const {
   pod.meta = *ask.sets.front().marks;
   pod.meta.controller = {std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
   pod.spec.scheduler_name = ask.sets.front().spec->scheduler_name;
-  return is_ours(pod) && membership_of(pod, gang_system_of(pod.meta), &ask).kind == GangKind::kOwner;
+  return is_ours(pod) && membership_of(pod, gang_named_by(pod.meta), &ask).kind == GangKind::kOwner;
 }
 
 bool DraftRules::holds(const Draft& draft) const {

@@ -36,31 +36,6 @@ WorkloadKind kind_of_work(const Draft& draft, const Owner& controller) {
   return WorkloadKind::kBatch;
 }
 
-// The pod sets of an owner of several are its roles, once all of them are there.
-void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& counts) {
-  if (ask.sets.size() < 2 || ask.sets.size() != draft.roles.size()) return;
-  for (std::size_t s = 0; s < counts.size(); ++s) {
-    const auto slots = static_cast<std::int64_t>(draft.roles[s].slots.size());
-    counts[s] = {std::max(slots, ask.sets[s].size), ask.sets[s].size};
-  }
-}
-
-// A gang that starts with fewer than all of its pods. Where all of them together may lack some, the largest sets lack most.
-void need_enough(const Ask& ask, std::vector<RoleCount>& counts) {
-  if (ask.sets.size() != counts.size()) return;
-  std::int64_t total = 0;
-  for (std::size_t s = 0; s < counts.size(); ++s) {
-    if (const auto enough = ask.sets[s].enough) counts[s].least = std::min(counts[s].least, *enough);
-    total += counts[s].least;
-  }
-  for (; ask.enough && total > std::max<std::int64_t>(1, *ask.enough); --total) {
-    const auto largest =
-        std::max_element(counts.begin(), counts.end(),
-                         [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
-    --largest->least;
-  }
-}
-
 }  // namespace
 
 // One draft, step by step. Later steps may overwrite what earlier ones blocked it for: the order is the ranking.
@@ -183,7 +158,9 @@ class DraftSettings::OfPods {
       return;
     }
     draft_.saw_object = true;
-    draft_.size = of_.rules_.size_of_group(draft_, group_->least);
+    draft_.size = of_.rules_.size_of_group(
+        draft_, group_->as_one ? std::max(group_->least, draft_.bound) : group_->least);
+    draft_.as_one = group_->as_one;
     sources_.push_back(&group_->meta);
     if (group_->meta.created != 0) out_.created = group_->meta.created;
     if (!group_->wrong.empty()) {
@@ -192,7 +169,7 @@ class DraftSettings::OfPods {
       out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
     } else {
       take_turns();
-      if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, *draft_.system, draft_.roles, draft_.size);
+      if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, draft_.system, draft_.roles, draft_.size);
     }
   }
 
@@ -216,7 +193,20 @@ class DraftSettings::OfPods {
   // None of its pods has ended for good.
   bool all_are_there() const { return draft_.size >= group_->least; }
 
+  // A gang that its pods say by marks alone, with its parts.
+  void ask_members() {
+    said_ = draft_.said.object(draft_.size_key);
+    if (!said_.wrong.empty()) {
+      out_.blocked = invalid(said_.wrong);
+      return;
+    }
+    group_ = &said_;
+    draft_.size = of_.rules_.size_of_group(draft_, said_.least);
+    if (draft_.bound == 0) out_.blocked = lacks_parts(said_, nullptr, draft_.roles, draft_.size);
+  }
+
   void ask_size() {
+    if (draft_.said.any()) return ask_members();
     draft_.size = of_.rules_.size_of_group(draft_, draft_.sizes.rbegin()->first);
     const auto group = books_.owners.group_of(pod_.meta);
     if (group) add_chain();
@@ -347,6 +337,7 @@ class DraftSettings::OfPods {
     GangNearness near = nearness_of(books_.objects.hyper_nodes(), *group_, draft_.roles, draft_.size);
     if (group_->tiers) out_.topology = std::move(near.whole);
     out_.nearness = std::move(near.parts);
+    out_.rings = std::move(near.rings);
     if (!out_.blocked) out_.blocked = std::move(near.why_not);
   }
 
@@ -468,7 +459,8 @@ class DraftSettings::OfPods {
     std::vector<const Meta*> sources = sources_;
     Meta meant;
     std::string_view otherwise;
-    if (group_ != nullptr && !draft_.system->queue_mark.empty() && !is_tenants()) {
+    if (group_ != nullptr && draft_.system != nullptr && !draft_.system->queue_mark.empty() &&
+        !is_tenants()) {
       otherwise = draft_.system->default_queue;
       if (!group_->queue.empty() && group_->queue != otherwise) {
         meant.annotations.emplace(draft_.system->queue_mark, group_->queue);
@@ -577,7 +569,8 @@ class DraftSettings::OfPods {
   Settings out_;
   const PodRecord* first_;  // of its pods
   const OwnerRecord* owner_;
-  const GangObject* group_ = nullptr;  // that its pods name
+  const GangObject* group_ = nullptr;  // that its pods name, or say
+  GangObject said_;
   Pod template_;
   const Pod& pod_;                    // that speaks for all members
   std::vector<const Meta*> sources_;  // of marks, the first that has one decides

@@ -48,6 +48,20 @@ Group root_of_object(const IntakeBooks& books, const Draft& draft, const Setting
   return root;
 }
 
+// The group of the last of these rings. They stand side by side: each is the last of its parent, or new.
+Group& innermost(Group& root, const std::vector<GangRing>& rings) {
+  Group* at = &root;
+  for (const GangRing& ring : rings) {
+    if (at->groups.empty() || at->groups.back().name != ring.name) {
+      at->groups.emplace_back();
+      at->groups.back().name = ring.name;
+      at->groups.back().topology = ring.topology;
+    }
+    at = &at->groups.back();
+  }
+  return *at;
+}
+
 Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings& settings) {
   Group root;
   bool grouped = false;  // some role has a topology request of its own
@@ -77,15 +91,16 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
       root.pod_sets.push_back(std::move(set));
       continue;
     }
+    Group& around = near ? innermost(root, settings.rings[i]) : root;
     if (near && i > 0 && !role.part.empty() && draft.roles[i - 1].part == role.part) {
-      root.groups.back().pod_sets.push_back(std::move(set));
+      around.groups.back().pod_sets.push_back(std::move(set));
       continue;
     }
     Group group;
     group.name = set.name;
     group.topology = near ? settings.nearness[i] : role.topology.request;
     group.pod_sets.push_back(std::move(set));
-    root.groups.push_back(std::move(group));
+    around.groups.push_back(std::move(group));
   }
   return root;
 }

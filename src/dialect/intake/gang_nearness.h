@@ -14,7 +14,8 @@ namespace berth::dialect {
 struct GangNearness {
   TopologyRequest whole;
   std::vector<TopologyRequest> parts;  // by role: of the subgroup that it is of; empty: no subgroup asks
-  std::optional<Reason> why_not;       // the gang waits
+  std::vector<std::vector<GangRing>> rings;  // by role: around its subgroup, the outermost first
+  std::optional<Reason> why_not;             // the gang waits
 };
 
 // `size`: the pods that the gang needs. The roles of a subgroup are to stand side by side, since they become one group.

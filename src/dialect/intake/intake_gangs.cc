@@ -35,6 +35,7 @@ std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const 
     for (const auto pod : role.slots) {
       if (pod == kNoIx) continue;
       const Pod& its = s.books.pods[pod].pod;
+      report.ending += its.meta.deleting ? 1 : 0;
       report.running += its.phase == PodPhase::kRunning && !its.meta.deleting ? 1 : 0;
     }
   }

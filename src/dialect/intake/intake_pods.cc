@@ -258,7 +258,7 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   }
   const Draft& draft = books.drafts[record.draft];
   const Role& role = draft.roles[record.role];
-  if (now_bound && (role.turn != Turn::kAny || role.kept)) refresh(record.draft);
+  if (now_bound && (role.turn != Turn::kAny || role.kept || draft.as_one)) refresh(record.draft);
 }
 
 }  // namespace berth::dialect

@@ -58,6 +58,16 @@ std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membersh
   return index;
 }
 
+// The size of a gang, as a member says it.
+void PodSlots::count_said(Draft& draft, const Membership& membership, std::int64_t delta) {
+  if (membership.kind != GangKind::kSized) return;
+  if (membership.said->name.empty()) {
+    count(draft.sizes, membership.size.value_or(0), delta);
+  } else {
+    draft.said.count(*membership.said, delta);
+  }
+}
+
 void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
   PodRecord& record = books_.pods[ix];
   Draft& draft = books_.drafts[draft_ix];
@@ -97,7 +107,7 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
   if (record.claim_wait != nullptr) ++draft.claim_waits;
   draft.refused.clear();
   count(draft.priorities, priority_key(record.pod), +1);
-  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), +1);
+  count_said(draft, record.membership, +1);
   for (const auto number : record.selected) count(role->selected, number, +1);
   weigh(ix);
   draft.first_created =
@@ -118,7 +128,7 @@ void PodSlots::leave(std::uint32_t ix) {
   if (std::exchange(record.gated, false)) --draft.gated;
   if (std::exchange(record.fast, false)) --draft.fast;
   count(draft.priorities, priority_key(record.pod), -1);
-  if (record.membership.kind == GangKind::kSized) count(draft.sizes, record.membership.size.value_or(0), -1);
+  count_said(draft, record.membership, -1);
 }
 
 // Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.

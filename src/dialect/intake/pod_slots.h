@@ -46,6 +46,7 @@ class PodSlots {
   std::optional<std::size_t> promised_role(Draft& draft, const PodRecord& record, const OwnedPlace& place);
   static std::int64_t take_index(const Draft& draft, Role& role, const Membership& membership,
                                  std::optional<std::int64_t> wanted);
+  static void count_said(Draft& draft, const Membership& membership, std::int64_t delta);
   TimeMs start_of(const PodRecord& record) const;
 
   IntakeBooks& books_;

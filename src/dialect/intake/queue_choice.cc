@@ -99,25 +99,29 @@ void QueueChoice::by_local_queue(const std::string& local_queue) {
   if (!use_local_queue(local_queue)) out_.queue = key_of(draft_.ns, local_queue);
 }
 
+// A LocalQueue of the namespace, else a Queue, else a ClusterQueue.
+void QueueChoice::use_any_queue(const std::string& name) {
+  if (use_local_queue(name)) return;
+  depends_.push_back(fmt::format("cq:{}", name));  // whichever comes
+  depends_.push_back(fmt::format("q:{}", name));
+  if (book_.tree_queue(Kind::kQueue, name) != nullptr && book_.cluster_queue(name) == nullptr)
+    return use_tree_queue(Kind::kQueue, name);
+  use_cluster_queue(name, name);
+  if (book_.cluster_queue(name) == nullptr || out_.blocked) return;
+  if (!objects_.labels_of_namespace(draft_.ns).contains(kTenant)) return;
+  Reason r;
+  r.code = ReasonCode::kQueueDisabled;
+  r.subject = name;
+  r.detail =
+      fmt::format("namespace {} belongs to a tenant ({}): it can use LocalQueues only", draft_.ns, kTenant);
+  out_.blocked = std::move(r);
+}
+
 void QueueChoice::by_mark(std::string_view key, const std::string& name) {
-  if (key == kBerthQueue) {
-    if (use_local_queue(name)) return;
-    depends_.push_back(fmt::format("cq:{}", name));  // whichever comes
-    depends_.push_back(fmt::format("q:{}", name));
-    if (book_.tree_queue(Kind::kQueue, name) != nullptr && book_.cluster_queue(name) == nullptr) {
-      use_tree_queue(Kind::kQueue, name);
-    } else {
-      use_cluster_queue(name, name);
-      if (book_.cluster_queue(name) == nullptr || out_.blocked) return;
-      const Labels labels = objects_.labels_of_namespace(draft_.ns);
-      if (!labels.contains(kTenant)) return;
-      Reason r;
-      r.code = ReasonCode::kQueueDisabled;
-      r.subject = name;
-      r.detail = fmt::format("namespace {} belongs to a tenant ({}): it can use LocalQueues only", draft_.ns,
-                             kTenant);
-      out_.blocked = std::move(r);
-    }
+  if (key == kBerthQueue || key == kKoordinatorQuota) {
+    use_any_queue(name);
+  } else if (key == kYuniKornQueue) {
+    use_any_queue(name.substr(name.rfind('.') + 1));  // the last of a path
   } else if (key == kVolcanoQueueName || key == kKaiQueueName || key == kOlderKaiQueueName) {
     use_tree_queue(queue_kind_of(key), name);
   } else if (key == kKueueQueue) {

@@ -40,6 +40,7 @@ class QueueChoice {
  private:
   // False: there is no such LocalQueue.
   bool use_local_queue(std::string_view name);
+  void use_any_queue(const std::string& name);
   void use_cluster_queue(const std::string& name, std::string_view shown);
   void use_tree_queue(Kind kind, std::string_view name);
 

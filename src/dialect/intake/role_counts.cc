@@ -29,9 +29,10 @@ struct Subgroup {
   bool chosen = false;
   bool next = false;
 
-  bool whole() const { return pods >= split->least; }
+  std::int64_t least() const { return split->least_of(name); }
+  bool whole() const { return pods >= least(); }
   // One that has begun gets the pods that it lacks.
-  std::int64_t counts() const { return std::max(pods, split->least); }
+  std::int64_t counts() const { return std::max(pods, least()); }
 };
 
 // In the order in which they came. `others`: pods that are of none.
@@ -104,7 +105,7 @@ void choose(std::vector<Subgroup>& subgroups, const GangObject& object, std::int
   bool steady = true;  // those that have begun have all their pods on nodes
   for (Subgroup& s : subgroups) {
     begun = begun || s.bound > 0;
-    steady = steady && (s.bound == 0 || s.bound >= s.split->least);
+    steady = steady && (s.bound == 0 || s.bound >= s.least());
     s.chosen = s.bound > 0 || (s.chosen && s.whole());
   }
   const auto runs = [](const Subgroup& s) { return s.bound > 0; };
@@ -224,7 +225,7 @@ std::optional<Reason> lacks_subgroups(const GangObject& object, const std::vecto
   if (are_enough(subgroups, object, others, size, [](const Subgroup& s) { return s.chosen; }))
     return std::nullopt;
   for (const Subgroup& s : subgroups) {
-    if (!s.whole() && s.pods > 0) return lacks(std::string(s.name), s.split->least, s.pods);
+    if (!s.whole() && s.pods > 0) return lacks(std::string(s.name), s.least(), s.pods);
   }
   for (const GangSplit& split : object.splits) {
     const auto have = std::count_if(subgroups.begin(), subgroups.end(),
@@ -254,8 +255,7 @@ bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64
       role.turn = it->next ? Turn::kNext : !it->whole() && enough_without ? Turn::kShort : Turn::kNow;
     }
   }
-  return are_enough(subgroups, object, others, size,
-                    [](const Subgroup& s) { return s.bound >= s.split->least; });
+  return are_enough(subgroups, object, others, size, [](const Subgroup& s) { return s.bound >= s.least(); });
 }
 
 std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size,
@@ -263,22 +263,46 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
   return RoleCounts(roles, object).count(size);
 }
 
-std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem& system,
+std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem* system,
                                   const std::vector<Role>& roles, std::int64_t size) {
   for (const GangPart& part : object.parts) {
     const std::int64_t have = pods_of_part(roles, part.name);
     if (have < part.least) return lacks(part.name, part.least, have);
   }
   if (auto reason = lacks_subgroups(object, roles, size)) return reason;
+  if (system == nullptr || !system->parts_are_named) return std::nullopt;
   for (const Role& role : roles) {
     const bool has_parts = !object.parts.empty() || !object.splits.empty();
-    if (!system.parts_are_named || !has_parts || pods_of_part(roles, role.part) == 0) continue;
+    if (!has_parts || pods_of_part(roles, role.part) == 0) continue;
     if (!object.has_part(role.part))
       return reason_of(ReasonCode::kInvalid,
                        fmt::format("its PodGroup has no subgroup {}, which the label {} of a pod names",
-                                   role.part.empty() ? "\"\"" : role.part, system.part));
+                                   role.part.empty() ? "\"\"" : role.part, system->part));
   }
   return std::nullopt;
+}
+
+void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& counts) {
+  if (ask.sets.size() < 2 || ask.sets.size() != draft.roles.size()) return;
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    const auto slots = static_cast<std::int64_t>(draft.roles[s].slots.size());
+    counts[s] = {std::max(slots, ask.sets[s].size), ask.sets[s].size};
+  }
+}
+
+void need_enough(const Ask& ask, std::vector<RoleCount>& counts) {
+  if (ask.sets.size() != counts.size()) return;
+  std::int64_t total = 0;
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    if (const auto enough = ask.sets[s].enough) counts[s].least = std::min(counts[s].least, *enough);
+    total += counts[s].least;
+  }
+  for (; ask.enough && total > std::max<std::int64_t>(1, *ask.enough); --total) {
+    const auto largest =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
+    --largest->least;
+  }
 }
 
 Reason why_later(const GangObject& object, const std::vector<Role>& roles, const Role& role) {

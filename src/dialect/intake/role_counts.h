@@ -21,8 +21,14 @@ bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64
 std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size,
                                    const GangObject* object);
 
+// Makes the pod sets of an owner of several the roles, once all of them are there.
+void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& counts);
+// A gang that starts with fewer than all of its pods. Where all of them together may lack some, the largest sets lack most.
+void need_enough(const Ask& ask, std::vector<RoleCount>& counts);
+
 // Why a gang of `size` pods cannot start as its pods are, by the parts that its object names; nothing: it can. After choose_turns().
-std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem& system,
+// `system`: nullptr where its pods say the gang themselves.
+std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem* system,
                                   const std::vector<Role>& roles, std::int64_t size);
 
 // Why the pods of such a role do not start yet (Turn::kLater).

@@ -1,4 +1,4 @@
-// Decoder of KAI's PodGroup. Included by decode.cc only.
+// Decoders of KAI's PodGroup and Topology. Included by decode.cc only.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "dialect/base/decode_levels.h"
 #include "dialect/base/decode_meta.h"
 #include "dialect/kai/pod_group.h"
+#include "dialect/kai/topology.h"
 #include "text/time.h"
 
 namespace berth::dialect {
@@ -99,6 +101,14 @@ KaiPodGroup read_kai_pod_group(FieldReader<V>& f, const V& object) {
   if (!spec.find("preemptibility").present()) out.protected_from = kKaiNoVictim;
   out.topology = read_kai_topology(f, spec);
   read_kai_times(f, spec, out);
+  return out;
+}
+
+template <class V>
+KaiTopology read_kai_topology_object(FieldReader<V>& f, const V& object) {
+  KaiTopology out;
+  out.meta = read_meta(f, object, Kind::kKaiTopology, false);
+  out.levels = read_levels(f, object);
   return out;
 }
 

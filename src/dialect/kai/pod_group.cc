@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "dialect/base/names.h"
@@ -17,8 +18,9 @@ class Arranger {
   void run(std::optional<std::int64_t> parts) {
     KaiSubgroup root;
     root.parts = parts;
-    visit(root, 0);
+    visit(root, 0, {});
     if (choices_.empty()) return add_parts();
+    refuse_rings();
     for (const KaiSubgroup& leaf : leaves_) add_split(leaf.name, {&leaf}, 1);
     for (const auto& [name, of, needs] : choices_) add_split(name, of, needs);
   }
@@ -53,7 +55,19 @@ class Arranger {
                                                : fmt::format("{} of subgroup {}", field, subgroup.name);
   }
 
-  void visit(const KaiSubgroup& subgroup, std::size_t depth) {
+  // Subgroups that are chosen from others start in turn: each is placed on its own.
+  void refuse_rings() {
+    for (const GangRing& ring : group_.rings) {
+      if (!ring.topology.required.empty())
+        group_.unsupported = fmt::format(
+            "topologyConstraint of subgroup {}, beside a minSubGroup below the number of subgroups",
+            ring.name);
+    }
+    group_.rings.clear();
+  }
+
+  // `ring`: the innermost around it.
+  void visit(const KaiSubgroup& subgroup, std::size_t depth, const std::string& ring) {
     if (depth > all_.size()) return;  // a cycle has no way from the top
     std::vector<const KaiSubgroup*> below = children_of(subgroup.name);
     for (const KaiSubgroup*& child : below) child = alone_in(child);
@@ -64,32 +78,34 @@ class Arranger {
     } else if (subgroup.parts.value_or(have) < have) {
       choose(subgroup, std::move(below));
     } else {
-      for (const KaiSubgroup* child : below) enter(*child, depth);
+      for (const KaiSubgroup* child : below) enter(*child, depth, ring);
     }
   }
 
-  void enter(const KaiSubgroup& subgroup, std::size_t depth) {
+  void enter(const KaiSubgroup& subgroup, std::size_t depth, const std::string& ring) {
     if (children_of(subgroup.name).empty()) {
       leaves_.push_back(subgroup);
+      rings_.push_back(ring);
       return;
     }
-    if (!subgroup.topology.required.empty()) refuse(subgroup, "topologyConstraint");
-    visit(subgroup, depth + 1);
+    if (subgroup.topology.empty()) return visit(subgroup, depth + 1, ring);
+    group_.rings.push_back({subgroup.name, ring, subgroup.topology});
+    visit(subgroup, depth + 1, subgroup.name);
   }
 
   void choose(const KaiSubgroup& subgroup, std::vector<const KaiSubgroup*> below) {
-    const bool alike = std::all_of(below.begin(), below.end(), [&](const KaiSubgroup* child) {
-      return children_of(child->name).empty() && child->least == below.front()->least &&
-             child->topology == below.front()->topology;
+    const bool plain = std::all_of(below.begin(), below.end(), [&](const KaiSubgroup* child) {
+      return children_of(child->name).empty() && child->least > 0;
     });
-    if (!alike || below.front()->least == 0) return refuse(subgroup, "minSubGroup");
+    if (!plain) return refuse(subgroup, "minSubGroup");
     choices_.push_back({subgroup.name, std::move(below), *subgroup.parts});
   }
 
   void add_parts() {
     std::int64_t sum = 0;
-    for (const KaiSubgroup& leaf : leaves_) {
-      group_.parts.push_back({leaf.name, leaf.least, leaf.topology});
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      const KaiSubgroup& leaf = leaves_[i];
+      group_.parts.push_back({leaf.name, leaf.least, leaf.topology, rings_[i]});
       sum += leaf.least;
     }
     group_.least = std::max(group_.least, sum);
@@ -105,7 +121,15 @@ class Arranger {
     split.least = std::max<std::int64_t>(1, of.front()->least);
     split.parts = of.front()->least == 0 ? 0 : parts;
     split.topology = of.front()->topology;
-    sum_ += split.least * split.parts;
+    std::vector<std::int64_t> leasts;
+    for (const KaiSubgroup* subgroup : of) {
+      leasts.push_back(std::max<std::int64_t>(1, subgroup->least));
+      if (leasts.back() != split.least || subgroup->topology != split.topology)
+        split.unlike.push_back({subgroup->name, leasts.back(), subgroup->topology});
+    }
+    // No fewer than the smallest ones need together.
+    std::sort(leasts.begin(), leasts.end());
+    sum_ += std::accumulate(leasts.begin(), leasts.begin() + split.parts, std::int64_t{0});
     group_.least = std::max(group_.least, sum_);
     group_.splits.push_back(std::move(split));
   }
@@ -113,6 +137,7 @@ class Arranger {
   KaiPodGroup& group_;
   const std::vector<KaiSubgroup>& all_;
   std::vector<KaiSubgroup> leaves_;  // all of them are needed
+  std::vector<std::string> rings_;   // of each, the innermost around it
   std::vector<Choice> choices_;
   std::int64_t sum_ = 0;
 };

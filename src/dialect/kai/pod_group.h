@@ -1,7 +1,7 @@
 // KAI's PodGroup, which its pod grouper makes for each owner of pods.
 //
 //   subgroups      those without subgroups of their own are the parts of the gang. Where a subgroup needs fewer than all of its own
-//                  (minSubGroup), the others follow in turn (GangSplit); these must be alike. Otherwise the gang waits
+//                  (minSubGroup), the others follow in turn (GangSplit). Those have no subgroups of their own, or the gang waits.
 //   preemptibility as it says; where it says nothing, work of priority 100 or more is no victim
 //   staleness      a gang that lost pods which it needs, and has them not again after the grace period, ends. 60 seconds unless it says
 //                  otherwise; negative: never

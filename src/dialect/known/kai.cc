@@ -15,6 +15,9 @@ PodGroup: apiVersion kind metadata=ObjectMeta spec=PodGroupSpec status
 PodGroupSpec: markUnschedulable minMember minSubGroup preemptibility preemptionDelay priorityClassName queue
   schedulingBackoff stalenessGracePeriod subGroups=SubGroup topologyConstraint=TopologyConstraint
 SubGroup: minMember minSubGroup name parent topologyConstraint=TopologyConstraint
+Topology: apiVersion kind metadata=ObjectMeta spec=TopologySpec
+TopologySpec: levels=TopologyLevel
+TopologyLevel: nodeLabel
 TopologyConstraint: preferredTopologyLevel requiredTopologyLevel topology
 )";
 
@@ -43,6 +46,7 @@ constexpr std::string_view kKaiKeys[] = {
 constexpr KnownKind kKaiKinds[] = {
     {"scheduling.run.ai", "Queue", "v2 v1", "Queue"},
     {"scheduling.run.ai", "PodGroup", "v2alpha2", "PodGroup"},
+    {"kai.scheduler", "Topology", "v1alpha1", "Topology"},
     // Not read, and no mistakes.
     {"scheduling.run.ai", "BindRequest", "", ""},
 };

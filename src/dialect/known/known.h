@@ -36,6 +36,7 @@ KnownSystem known_kueue();
 KnownSystem known_volcano();
 KnownSystem known_kai();
 KnownSystem known_coscheduling();
+KnownSystem known_koordinator();
 KnownSystem known_autoscaler();
 KnownSystem known_jobset();
 KnownSystem known_berth();

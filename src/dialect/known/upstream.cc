@@ -307,6 +307,18 @@ CSIStorageCapacity: apiVersion capacity kind maximumVolumeSize metadata=ObjectMe
   storageClassName
 TopologySelectorTerm: matchLabelExpressions=TopologySelectorLabelRequirement
 TopologySelectorLabelRequirement: key values
+PodGroup: apiVersion kind metadata=ObjectMeta spec=PodGroupSpec status=PodGroupStatus
+PodGroupSpec: disruptionMode parentCompositePodGroupName podGroupTemplateRef=PodGroupTemplateReference preemptionPolicy
+  priority priorityClassName resourceClaims=PodGroupResourceClaim schedulingConstraints=PodGroupSchedulingConstraints
+  schedulingPolicy=PodGroupSchedulingPolicy workloadRef=PodGroupWorkloadReference
+PodGroupTemplateReference: workload=PodGroupWorkloadReference
+PodGroupWorkloadReference: podGroupTemplateName templateName workloadName
+PodGroupResourceClaim: name resourceClaimName resourceClaimTemplateName
+PodGroupSchedulingConstraints: topology=PodGroupTopologyConstraint
+PodGroupTopologyConstraint: key
+PodGroupSchedulingPolicy: basic gang=GangSchedulingPolicy
+GangSchedulingPolicy: minCount
+PodGroupStatus: conditions=Condition resourceClaimStatuses
 )";
 
 constexpr KnownKind kUpstreamKinds[] = {
@@ -326,6 +338,7 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "ReplicaSet", "v1", "ReplicaSet"},
     {"apps", "StatefulSet", "v1", "StatefulSet"},
     {"scheduling.k8s.io", "PriorityClass", "v1 v1beta1 v1alpha1", "PriorityClass"},
+    {"scheduling.k8s.io", "PodGroup", "v1beta1 v1alpha3 v1alpha2", "PodGroup"},
     {"node.k8s.io", "RuntimeClass", "v1 v1beta1 v1alpha1", "RuntimeClass"},
     {"policy", "PodDisruptionBudget", "v1", "PodDisruptionBudget"},
     // Not read, and no mistakes.
@@ -346,7 +359,6 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "ControllerRevision", "", ""},
     {"apps", "DaemonSet", "", ""},
     {"scheduling.k8s.io", "CompositePodGroup", "", ""},
-    {"scheduling.k8s.io", "PodGroup", "", ""},
     {"scheduling.k8s.io", "Workload", "", ""},
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "dialect/base/decode_levels.h"
 #include "dialect/base/decode_queue_words.h"
 #include "dialect/kueue/objects.h"
 #include "dialect/upstream/decode_core.h"
@@ -215,20 +216,7 @@ template <class V>
 TopologyObject read_topology(FieldReader<V>& f, const V& object) {
   TopologyObject out;
   out.meta = read_meta(f, object, Kind::kTopology, false);
-  const V spec = f.map(object, "spec");
-  f.list(spec, "levels", [&](const V& level) { out.levels.emplace_back(f.string(level, "nodeLabel")); });
-  if (out.levels.empty() || out.levels.size() > 16) {
-    f.error(spec.present() ? spec : object, "levels", "a topology has 1 to 16 levels");
-  }
-  for (std::size_t i = 0; i < out.levels.size(); ++i) {
-    const bool repeated = std::find(out.levels.begin(), out.levels.begin() + static_cast<std::ptrdiff_t>(i),
-                                    out.levels[i]) != out.levels.begin() + static_cast<std::ptrdiff_t>(i);
-    if (repeated) f.error(spec, "levels", fmt::format("level {} appears twice", out.levels[i]));
-    if (out.levels[i].empty()) f.error(spec, "levels", "a level must have a nodeLabel");
-    if (out.levels[i] == kHostname && i + 1 != out.levels.size()) {
-      f.error(spec, "levels", fmt::format("{} may only be the last level", kHostname));
-    }
-  }
+  out.levels = read_levels(f, object);
   return out;
 }
 

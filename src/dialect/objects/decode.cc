@@ -16,6 +16,7 @@
 #include "dialect/owners/job/decode_job.h"
 #include "dialect/owners/job_set/decode_job_set.h"
 #include "dialect/owners/stateful_set/decode_stateful_set.h"
+#include "dialect/scheduling_api/decode_pod_group.h"
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"
@@ -63,10 +64,14 @@ constexpr std::array kDecoders{
     Decoder<V>{Kind::kPriorityClass,
                [](FieldReader<V>& f, const V& v) -> Object { return read_priority_class(f, v); }},
     Decoder<V>{Kind::kJob, [](FieldReader<V>& f, const V& v) -> Object { return read_job(f, v); }},
+    Decoder<V>{Kind::kUpstreamPodGroup,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_upstream_pod_group(f, v); }},
     Decoder<V>{Kind::kVolcanoPodGroup,
                [](FieldReader<V>& f, const V& v) -> Object { return read_volcano_pod_group(f, v); }},
     Decoder<V>{Kind::kKaiPodGroup,
                [](FieldReader<V>& f, const V& v) -> Object { return read_kai_pod_group(f, v); }},
+    Decoder<V>{Kind::kKaiTopology,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_kai_topology_object(f, v); }},
     Decoder<V>{Kind::kHyperNode,
                [](FieldReader<V>& f, const V& v) -> Object { return read_hyper_node(f, v); }},
     Decoder<V>{Kind::kPodGroup, [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group(f, v); }},

@@ -1,18 +1,26 @@
 #include "dialect/objects/gang_systems.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "dialect/gangs/pod_group.h"
 #include "dialect/kai/pod_group.h"
+#include "dialect/koordinator/gang_marks.h"
+#include "dialect/scheduling_api/pod_group.h"
 #include "dialect/volcano/pod_group.h"
+#include "dialect/yunikorn/gang_marks.h"
 
 namespace berth::dialect {
 namespace {
 
-constexpr std::array kSystems = {&PodGroup::kGang, &VolcanoPodGroup::kGang, &KaiPodGroup::kGang};
+constexpr std::array kSystems = {&PodGroup::kGang, &VolcanoPodGroup::kGang, &KaiPodGroup::kGang,
+                                 &UpstreamPodGroup::kGang};
+constexpr std::array<GangSayer, 2> kSayers = {koordinator_gang, yunikorn_gang};
 
 }  // namespace
 
@@ -26,25 +34,33 @@ const GangSystem* gang_system(Kind kind) {
   return it == kSystems.end() ? nullptr : *it;
 }
 
-const GangSystem* gang_system_of(const Meta& pod) {
-  const GangSystem* out = nullptr;
+NamedGang gang_named_by(const Meta& pod) {
+  NamedGang out;
+  int found = 0;
   for (const GangSystem* row : kSystems) {
     if (row->name_in(pod).empty()) continue;
-    if (out != nullptr) return nullptr;
-    out = row;
+    out.system = row;
+    ++found;
   }
-  return out;
+  for (const GangSayer sayer : kSayers) {
+    auto said = sayer(pod);
+    if (!said) continue;
+    out.said = std::move(said);
+    ++found;
+  }
+  return found < 2 ? std::move(out) : NamedGang();
 }
 
 std::string several_gangs(const Meta& pod) {
-  std::string out;
-  int found = 0;
+  std::vector<std::string> found;
   for (const GangSystem* row : kSystems) {
     const std::string_view name = row->name_in(pod);
-    if (name.empty()) continue;
-    out += fmt::format("{}PodGroup {} of {}", found++ == 0 ? "" : " and ", name, row->name);
+    if (!name.empty()) found.push_back(fmt::format("PodGroup {} of {}", name, row->name));
   }
-  return found < 2 ? std::string() : out;
+  for (const GangSayer sayer : kSayers) {
+    if (const auto said = sayer(pod)) found.push_back(fmt::format("gang {} of {}", said->name, said->system));
+  }
+  return found.size() < 2 ? std::string() : fmt::format("{}", fmt::join(found, " and "));
 }
 
 }  // namespace berth::dialect

@@ -7,6 +7,7 @@
 
 #include "dialect/gangs/pod_group.h"
 #include "dialect/kai/pod_group.h"
+#include "dialect/kai/topology.h"
 #include "dialect/kueue/objects.h"
 #include "dialect/owners/declared/declared.h"
 #include "dialect/owners/deployment/deployment.h"
@@ -14,6 +15,7 @@
 #include "dialect/owners/job_set/job_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/stateful_set/stateful_set.h"
+#include "dialect/scheduling_api/pod_group.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
 #include "dialect/volcano/hyper_node.h"
@@ -22,13 +24,13 @@
 
 namespace berth::dialect {
 
-using Object =
-    std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
-                 ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
-                 VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
-                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
-                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, KaiPodGroup,
-                 CsiDriver, CsiStorageCapacity, HyperNode, DisruptionBudget, Declared>;
+using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
+                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
+                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
+                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet, JobSet, ReplicaSet,
+                            Deployment, PersistentVolumeClaim, PersistentVolume, StorageClass, CsiNode,
+                            VolumeAttachment, VolcanoPodGroup, KaiPodGroup, CsiDriver, CsiStorageCapacity,
+                            HyperNode, DisruptionBudget, UpstreamPodGroup, KaiTopology, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

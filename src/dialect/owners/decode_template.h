@@ -28,6 +28,8 @@ bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta
     f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : key,
             "is required");
   pod = read_pod_spec(f, pod_spec, V(), marks, &needs, change);
+  name_in_full(marks, pod.scheduler_name);
+  read_scheduling_group(f, pod_spec, marks);
   return f.map(meta, "annotations").present();
 }
 

@@ -442,10 +442,15 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   bool claims = false;
   f.list(spec, "resourceClaims", [&](const V&) { claims = true; });
   if (claims) pod.unsupported.emplace_back("resourceClaims");
-  for (const std::string_view field : {"schedulingGroup", "workloadRef"}) {
-    if (f.map(spec, field).present()) pod.unsupported.emplace_back(field);
-  }
+  if (f.map(spec, "workloadRef").present()) pod.unsupported.emplace_back("workloadRef");
   return out;
+}
+
+// The PodGroup that a pod or a template names in a field, as a mark.
+template <class V>
+void read_scheduling_group(FieldReader<V>& f, const V& spec, Meta& meta) {
+  const std::string_view name = f.string(f.map(spec, "schedulingGroup"), "podGroupName");
+  if (!name.empty()) meta.annotations.insert_or_assign(std::string(kSchedulingGroup), std::string(name));
 }
 
 // Reads the text of devices_text() (writes.h). Nothing for any other text: the engine chooses.
@@ -517,6 +522,8 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   // One of a manifest is still to be taken in.
   const bool is_new = !f.map(object, "metadata").find("uid").present();
   pod.spec = read_pod_spec(f, spec, status, pod.meta, is_new ? &pod.needs : nullptr);
+  name_in_full(pod.meta, pod.spec.scheduler_name);
+  read_scheduling_group(f, spec, pod.meta);
   if (!pod.spec.node_name.empty()) pod.started = read_start(f, status, pod.meta.created);
   return pod;
 }

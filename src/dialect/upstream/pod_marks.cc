@@ -43,6 +43,13 @@ class Found {
 
 }  // namespace
 
+void name_in_full(Meta& meta, std::string_view scheduler) {
+  if (scheduler != kYuniKornScheduler) return;
+  if (const std::string said(meta.mark(kOlderYuniKornQueue));
+      !said.empty() && meta.mark(kYuniKornQueue).empty())
+    meta.annotations.emplace(kYuniKornQueue, said);
+}
+
 void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& needs,
                        std::vector<std::string>& out) {
   Found found;
@@ -61,7 +68,8 @@ void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& ne
   if (owner.group.empty()) return;
   // A gang that Berth reads of the pod itself is what its owner means too.
   for (const auto key :
-       {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup, kVolcanoGroupName}) {
+       {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup, kVolcanoGroupName,
+        kKoordinatorGang, kYuniKornGroup, kYuniKornGroups, kSchedulingGroup}) {
     if (!meta.mark(key).empty()) return;
   }
   const std::string kind = fmt::format("{}/{}", owner.group, owner.kind.substr(0, owner.kind.find('.')));

@@ -41,12 +41,14 @@ kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms) {
   return {"PodScheduled", "False", "Unschedulable", bounded(text_of(reason)), now_ms};
 }
 
+std::string eviction_text(const Reason& reason, std::string_view beneficiary) {
+  return beneficiary.empty() ? text_of(reason) : fmt::format("{} (for {})", text_of(reason), beneficiary);
+}
+
 kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary,
                                      std::int64_t now_ms) {
-  std::string message =
-      beneficiary.empty() ? text_of(reason) : fmt::format("{} (for {})", text_of(reason), beneficiary);
-  return {"DisruptionTarget", "True", std::string(kPreemptedByScheduler), bounded(std::move(message)),
-          now_ms};
+  return {"DisruptionTarget", "True", std::string(kPreemptedByScheduler),
+          bounded(eviction_text(reason, beneficiary)), now_ms};
 }
 
 Reason readable(Reason reason, const IntakeView& intake) {
@@ -172,9 +174,8 @@ kube::EventNote audit_event(kube::ObjectRef regarding, std::string text, std::st
 
 kube::EventNote preempted_event(const PodView& victim, const Reason& reason, std::string_view beneficiary,
                                 std::string_view instance, std::int64_t time_us) {
-  std::string note =
-      beneficiary.empty() ? text_of(reason) : fmt::format("{} (for {})", text_of(reason), beneficiary);
-  return event(victim, "Normal", "Preempted", "Preempting", std::move(note), instance, time_us);
+  return event(victim, "Normal", "Preempted", "Preempting", eviction_text(reason, beneficiary), instance,
+               time_us);
 }
 
 }  // namespace berth::dialect

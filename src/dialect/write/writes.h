@@ -23,6 +23,8 @@ std::string brief_of(const Reason& reason);
 // "SchedulingGated" never: the API server writes that one. The message is text_of(reason), at most 1 KiB.
 kube::PodCondition unschedulable(const Reason& reason, std::int64_t now_ms);
 
+// Why a pod is ended for `beneficiary` (a workload's name; "": it is withdrawn), in words.
+std::string eviction_text(const Reason& reason, std::string_view beneficiary);
 // Condition DisruptionTarget=True of a pod that is about to be deleted for `beneficiary` (a workload's name), or withdrawn.
 kube::PodCondition disruption_target(const Reason& reason, std::string_view beneficiary, std::int64_t now_ms);
 

@@ -56,9 +56,22 @@ void GangStatuses::answered(const Answer& answer, TimeMs now) {
   changed(answer.uid, now);
 }
 
-dialect::GangReport GangStatuses::report_of(const dialect::GangView& view) const {
+void GangStatuses::displaced(const std::string& workload, std::string why) {
+  const auto it = records_.find(workload);
+  if (it == records_.end()) return;
+  it->second.displaced = std::move(why);
+  it->second.left = false;
+}
+
+dialect::GangReport GangStatuses::report_of(const dialect::GangView& view, Record& record) const {
   dialect::GangReport out = view.report;
   out.queued = !view.stopped;
+  out.version = view.system->version;
+  if (served_ != nullptr && served_->contains(record.kind)) out.version = served_->at(record.kind);
+  const bool runs = out.whole() && out.ending == 0;
+  if (runs && record.left) record.displaced.clear();  // it has started again
+  record.left = record.left || !runs;
+  out.displaced = record.displaced;
   const auto say = [&](const Reason& reason) {
     const ReasonCode code = leading_code(reason);
     out.code = code == ReasonCode::kNone ? ReasonCode::kInactive : code;
@@ -76,7 +89,7 @@ dialect::GangReport GangStatuses::report_of(const dialect::GangView& view) const
 bool GangStatuses::look(const std::string& key, Record& record, TimeMs now, Allowance& allowance) {
   const auto view = intake_.gang(record.kind, record.name);
   if (!view) return false;
-  const dialect::GangReport report = report_of(*view);
+  const dialect::GangReport report = report_of(*view, record);
   if (report.pods == 0 && !report.queued) {
     due_.put(key, now + options_.without_pods);
   } else if (report.code != ReasonCode::kNone) {
@@ -115,7 +128,7 @@ void GangStatuses::write(const std::string& key, Record& record, const dialect::
   json.begin_object().key("metadata").begin_object().field("uid", object.meta.uid).end_object();
   json.key("status").raw(view.system->status(object, report, now)).end_object();
   const dialect::KindInfo& info = dialect::info_of(record.kind);
-  const kube::ResourcePath path{info.group, view.system->version, info.resource};
+  const kube::ResourcePath path{info.group, report.version, info.resource};
   record.sent = view.system->status(object, report, 0);
   record.stood = false;
   record.sent_at = now;

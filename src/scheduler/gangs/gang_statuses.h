@@ -10,9 +10,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/time.h"
 #include "dialect/intake/intake_view.h"
@@ -45,6 +48,12 @@ class GangStatuses {
   void gone(dialect::Kind kind, std::string_view ns, std::string_view name);
   // Something about this workload.
   void changed(const std::string& workload, TimeMs now);
+  // Pods of this workload are ended for another.
+  void displaced(const std::string& workload, std::string why);
+  // In which versions the kinds are served (GangReport::version).
+  void set_versions(std::shared_ptr<const std::map<dialect::Kind, std::string>> served) {
+    served_ = std::move(served);
+  }
   void answered(const Answer& answer, TimeMs now);
 
   // Writes what may be written. False: nothing is due now.
@@ -62,10 +71,12 @@ class GangStatuses {
     TimeMs sent_at = 0;
     TimeMs quiet = 0;  // nothing is written before
     int corrections = 0;
+    std::string displaced;  // GangReport::displaced
+    bool left = false;      // its pods have begun to go since
   };
   // False: there is no such object.
   bool look(const std::string& key, Record& record, TimeMs now, Allowance& allowance);
-  dialect::GangReport report_of(const dialect::GangView& view) const;
+  dialect::GangReport report_of(const dialect::GangView& view, Record& record) const;
   void write(const std::string& key, Record& record, const dialect::GangView& view,
              const dialect::GangReport& report, TimeMs now);
 
@@ -74,6 +85,7 @@ class GangStatuses {
   Outbox& outbox_;
   const GangStatusOptions options_;
   std::unordered_map<std::string, Record> records_;  // by the workload that it is
+  std::shared_ptr<const std::map<dialect::Kind, std::string>> served_;
   Due due_;
   TimeMs next_due_ = kEndOfTime;
 };

@@ -586,6 +586,7 @@ void Core::on_owner(const dialect::Ask& owner, std::string_view reason, std::str
 void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {
   reporter_.add_event(
       dialect::preempted_event(pod, reason, beneficiary, options_.reporter.instance, kube::wall_us()));
+  gang_statuses_.displaced(std::string(pod.workload), dialect::eviction_text(reason, beneficiary));
 }
 
 }  // namespace berth::scheduler

@@ -101,6 +101,10 @@ class Core : private CarrierListener {
   void set_kueue_version(std::string_view version, TimeMs now);
   // And ProvisioningRequests ("v1"); empty: the API server has none.
   void set_provisioning_version(std::string_view version, TimeMs now);
+  // And those in which the objects of gangs are served.
+  void set_gang_versions(std::shared_ptr<const std::map<dialect::Kind, std::string>> served) {
+    gang_statuses_.set_versions(std::move(served));
+  }
 
  private:
   void take_answer(Answer&& answer, TimeMs now);

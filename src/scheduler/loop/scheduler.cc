@@ -477,6 +477,7 @@ void Scheduler::Impl::decide_loop(Core& core, ApiOutbox& outbox, Sources& source
     const TimeMs time = now();
     core.set_kueue_version(sources.kueue_version(), time);
     core.set_provisioning_version(sources.provisioning_version(), time);
+    core.set_gang_versions(sources.gang_versions());
     core.take(batch, time);
     core.turn(time);
     turned = std::chrono::steady_clock::now();

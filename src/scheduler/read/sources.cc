@@ -11,6 +11,7 @@
 
 #include "dialect/base/kind.h"
 #include "dialect/base/names.h"
+#include "dialect/objects/gang_systems.h"
 #include "kube/api_status.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
@@ -99,6 +100,12 @@ Result<bool> Sources::look_again() {
       const std::lock_guard lock(mutex_);
       provisioning_version_ = version;
     }
+    if (dialect::gang_system(source.kind) != nullptr) {
+      auto versions = std::make_shared<std::map<dialect::Kind, std::string>>(*gang_versions());
+      versions->insert_or_assign(source.kind, version);
+      const std::lock_guard lock(mutex_);
+      gang_versions_ = std::move(versions);
+    }
     kube::ReflectorOptions options;
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
     options.field_selector = source.field_selector;
@@ -149,6 +156,11 @@ void Sources::serve_kueue(const std::string& version) {
   }
   kueue_known_ = true;
   kueue_version_ = version;
+}
+
+std::shared_ptr<const std::map<dialect::Kind, std::string>> Sources::gang_versions() const {
+  const std::lock_guard lock(mutex_);
+  return gang_versions_;
 }
 
 std::string Sources::provisioning_version() const {

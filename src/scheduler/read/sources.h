@@ -38,6 +38,8 @@ class Sources {
   std::string kueue_version() const;
   // In which version ProvisioningRequests are served; "": they are not. From any thread.
   std::string provisioning_version() const;
+  // In which versions the objects of gangs are served; never null. From any thread.
+  std::shared_ptr<const std::map<dialect::Kind, std::string>> gang_versions() const;
   // Whether each reflector has delivered its first complete list.
   bool all_synced() const;
   std::vector<dialect::Kind> kinds() const;
@@ -58,6 +60,8 @@ class Sources {
   mutable std::mutex mutex_;      // those below, and changes of reflectors_
   std::string kueue_version_;
   std::string provisioning_version_;
+  std::shared_ptr<const std::map<dialect::Kind, std::string>> gang_versions_ =
+      std::make_shared<std::map<dialect::Kind, std::string>>();
   bool kueue_known_ = false;
   kube::Discovery discovery_;
   std::map<dialect::Kind, std::unique_ptr<kube::Reflector>> reflectors_;

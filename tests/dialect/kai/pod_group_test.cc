@@ -99,15 +99,52 @@ TEST(KaiPodGroup, SomeOfSeveralAlikeAreEnough) {
   EXPECT_FALSE(group.has_part(KaiPodGroup::kGang.part_in(&group, pod)));
 }
 
+TEST(KaiPodGroup, SubgroupsThatAreNotAlikeHaveNumbersOfTheirOwn) {
+  const auto group = group_of(
+      "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 1}, {name: c, minMember: "
+      "2, "
+      "topologyConstraint: {requiredTopologyLevel: rack}}]}");
+  EXPECT_EQ(group.unsupported, "");
+  EXPECT_EQ(group.least, 3) << "the two smallest";
+  const auto part = [&](const char* name) {
+    Meta pod;
+    pod.labels = {{"kai.scheduler/subgroup-name", name}};
+    return KaiPodGroup::kGang.part_in(&group, pod);
+  };
+  EXPECT_EQ(group.least_of(part("a")), 4);
+  EXPECT_EQ(group.least_of(part("b")), 1);
+  EXPECT_EQ(group.least_of(part("c")), 2);
+  EXPECT_EQ(group.topology_of(part("a")).required, "");
+  EXPECT_EQ(group.topology_of(part("c")).required, "rack");
+  EXPECT_TRUE(group.parts_ask_for_topology());
+}
+
+TEST(KaiPodGroup, SubgroupsOfSubgroupsAskForLevels) {
+  const auto group = group_of(
+      "{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: zone}}, {name: h, parent: g, "
+      "topologyConstraint: {preferredTopologyLevel: rack}}, {name: a, parent: h}, {name: b, parent: h}, "
+      "{name: c, parent: g}, {name: d}]}");
+  EXPECT_EQ(group.unsupported, "");
+  const GangRing g{"g", "", {"zone", "", 0, ""}};
+  const GangRing h{"h", "g", {"", "rack", 0, ""}};
+  EXPECT_THAT(group.rings_of("a"), ElementsAre(g, h));
+  EXPECT_THAT(group.rings_of("c"), ElementsAre(g));
+  EXPECT_THAT(group.rings_of("d"), ElementsAre());
+  EXPECT_TRUE(group.parts_ask_for_topology());
+}
+
 TEST(KaiPodGroup, NamesWhatItCannotCarryOut) {
-  EXPECT_EQ(
-      group_of("{minSubGroup: 1, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 2}]}").unsupported,
-      "spec.minSubGroup")
-      << "they are not alike";
-  EXPECT_THAT(group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
-                       "parent: g}, {name: b, parent: g}]}")
-                  .unsupported,
-              HasSubstr("topologyConstraint of subgroup g"));
+  EXPECT_EQ(group_of("{minSubGroup: 1, subGroups: [{name: a}, {name: a1, parent: a}, {name: a2, parent: a}, "
+                     "{name: b}]}")
+                .unsupported,
+            "spec.minSubGroup")
+      << "one of them has subgroups itself";
+  EXPECT_THAT(
+      group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
+               "parent: g}, {name: b, parent: g}, {name: some, minSubGroup: 1}, {name: c, parent: some}, "
+               "{name: d, parent: some}]}")
+          .unsupported,
+      HasSubstr("topologyConstraint of subgroup g"));
   EXPECT_THAT(group_of("{minSubGroup: 3, subGroups: [{name: a}, {name: b}]}").wrong,
               HasSubstr("needs 3 subgroups"));
   EXPECT_THAT(group_of("{subGroups: [{name: a, parent: x}]}").wrong, HasSubstr("no subgroup x"));

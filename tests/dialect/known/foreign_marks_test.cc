@@ -20,7 +20,9 @@ TEST(ForeignMarks, EveryRowIsFound) {
 TEST(ForeignMarks, MarksThatBerthReadsAndOthersAreNone) {
   for (const std::string_view key :
        {"kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue",
-        "scheduling.x-k8s.io/pod-group", "app", "volcano.sh/preemptable"})
+        "scheduling.x-k8s.io/pod-group", "app", "volcano.sh/preemptable",
+        "gang.scheduling.koordinator.sh/name", "quota.scheduling.koordinator.sh/name", "queue",
+        "applicationId", "yunikorn.apache.org/task-groups"})
     EXPECT_EQ(find_foreign(MarkPlace::kKey, key), nullptr) << key;
   for (const std::string_view resource : {"cpu", "nvidia.com/gpu", "koordinator.sh/batch-cpu", "rdma/hca"})
     EXPECT_EQ(find_foreign(MarkPlace::kResource, resource), nullptr) << resource;

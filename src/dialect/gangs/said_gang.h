@@ -1,0 +1,50 @@
+// A gang that has no object: its pods say it by their marks alone. A pod names the gang, its own part of it, and how many pods of which
+// parts start together. Such a system is a folder with a function from marks to SaidGang, and a row in objects/gang_systems.cc.
+//
+// Pods of one gang may say different things; what all of them say together is the gang (SaidByPods). Contradictions keep that gang waiting,
+// and no other. Cost: O(parts) per pod, O(parts of the gang) per question.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dialect/gangs/gang_object.h"
+
+namespace berth::dialect {
+
+// As one pod says it.
+struct SaidGang {
+  std::string_view system;  // "Koordinator"
+  std::string_view key;     // the mark that says the numbers
+  std::string name;         // of the gang within its namespace
+  std::string part = {};    // that the pod is of; "" = the gang has none
+  // The least number of pods by part; 0: the part is needed, and its own pods say how many.
+  std::map<std::string, std::int64_t> least = {};
+  std::string wrong = {};  // a mark that cannot be read
+  bool operator==(const SaidGang&) const = default;
+};
+
+// A function of a system; nothing: the pod is of no gang of that system.
+using GangSayer = std::optional<SaidGang> (*)(const Meta& pod);
+
+// As all pods of a gang say it.
+class SaidByPods {
+ public:
+  // One pod more (delta 1) or less (-1).
+  void count(const SaidGang& said, std::int64_t delta);
+  bool any() const { return pods_ > 0; }
+  // Its parts and the least number of all; `wrong` says why there is no such gang. `key`: SaidGang::key.
+  GangObject object(std::string_view key) const;
+
+ private:
+  std::int64_t pods_ = 0;
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t>
+      least_;  // pods that say so, by part and number
+  std::map<std::string, std::int64_t> wrong_;
+};
+
+}  // namespace berth::dialect

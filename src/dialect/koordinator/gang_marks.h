@@ -1,0 +1,11 @@
+// Koordinator's gangs, which stand on their pods (annotations gang.scheduling.koordinator.sh/...). Gangs that name each other in `groups`
+// start together: they are parts of one gang here.
+#pragma once
+
+#include "dialect/gangs/said_gang.h"
+
+namespace berth::dialect {
+
+std::optional<SaidGang> koordinator_gang(const Meta& pod);
+
+}  // namespace berth::dialect
