@@ -90,6 +90,17 @@ void add_gangs(std::vector<Attempt>& rows) {
          t.pod("pg-empty",
                [](json& p) { p["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "pg-empty"; });
        }});
+  const auto of_class = [](const std::string& priority_class) {
+    return [priority_class](Hands& t) {
+      t.post("/apis/scheduling.volcano.sh/v1beta1/namespaces/team-a/podgroups",
+             {{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+              {"kind", "PodGroup"},
+              {"metadata", {{"name", "pg-" + priority_class}}},
+              {"spec", {{"minMember", 1}, {"priorityClassName", priority_class}}}});
+    };
+  };
+  rows.push_back({"a PodGroup of a priority class that it may use", Answer::kTaken, of_class("low")});
+  rows.push_back({"a PodGroup of a priority class that it may not use", Answer::kRefused, of_class("high")});
   rows.push_back({"a PodGroup in the queue of others", Answer::kTaken, [](Hands& t) {
                     t.post(Hands::pod_groups(),
                            {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},

@@ -24,7 +24,8 @@ class BerthAttempts : public SecurityTest {
     if (served.find("\"mutatingadmissionpolicies\"") == std::string::npos) {
       GTEST_SKIP() << "this API server has no MutatingAdmissionPolicy in v1 (Kubernetes 1.36 and later have)";
     }
-    for (const char* file : {"admission-policy", "tenant-policy", "berth"})
+    for (const char* file :
+         {"crds/scheduling.volcano.sh_podgroups", "admission-policy", "tenant-policy", "berth"})
       ASSERT_OK(cluster_->apply(fmt::format("{}/deploy/{}.yaml", BERTH_SOURCE_DIR, file)));
     ASSERT_OK(
         expect_ok(cluster_->client().patch("/api/v1/namespaces/team-a",
@@ -46,12 +47,13 @@ class BerthAttempts : public SecurityTest {
   // What docs/security.md takes a tenant to have beside `edit`.
   void give_pod_groups() {
     const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/";
-    create(rbac + "roles", {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-                            {"kind", "Role"},
-                            {"metadata", {{"name", "podgroups"}}},
-                            {"rules", json::array({{{"apiGroups", {"scheduling.x-k8s.io"}},
-                                                    {"resources", {"podgroups"}},
-                                                    {"verbs", {"*"}}}})}});
+    create(rbac + "roles",
+           {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+            {"kind", "Role"},
+            {"metadata", {{"name", "podgroups"}}},
+            {"rules", json::array({{{"apiGroups", {"scheduling.x-k8s.io", "scheduling.volcano.sh"}},
+                                    {"resources", {"podgroups"}},
+                                    {"verbs", {"*"}}}})}});
     create(
         rbac + "rolebindings",
         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
