@@ -23,10 +23,12 @@ FakeOptions all_kinds() {
     if (info.resource == "jobs" || info.resource == "clusterqueues" || info.resource == "workloads") continue;
     std::string version = "v1";
     if (group == "kueue.x-k8s.io") version = "v1beta2";
-    if (group == "berth.dev" || group == "scheduling.x-k8s.io" || group == "topology.volcano.sh")
+    if (group == "berth.dev" || group == "scheduling.x-k8s.io" || group == "topology.volcano.sh" ||
+        group == "kai.scheduler")
       version = "v1alpha1";
     if (group == "jobset.x-k8s.io") version = "v1alpha2";
     if (group == "scheduling.volcano.sh") version = "v1beta1";
+    if (group == "scheduling.k8s.io" && info.resource == "podgroups") version = "v1beta1";
     if (group == "scheduling.run.ai") version = info.resource == "podgroups" ? "v2alpha2" : "v2";
     out.more_kinds.push_back(
         {group, version, std::string(info.resource), std::string(info.word), info.namespaced});

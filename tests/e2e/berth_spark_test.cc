@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kApplications =
     "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kSparkPods = "/api/v1/namespaces/default/pods";
 constexpr int kExecutors = 3;
 
 class BerthSpark : public KindsTest {
@@ -77,16 +77,16 @@ class BerthSpark : public KindsTest {
     for (const auto& [key, pod] : all) {
       if (!key.ends_with("-driver")) continue;
       const std::string name = key.substr(8);
-      const json driver = get(fmt::format("{}/{}", kPods, name));
+      const json driver = get(fmt::format("{}/{}", kSparkPods, name));
       if (!driver.is_object()) continue;
       const std::string phase = driver["status"].value("phase", "");
       for (int number = 1; number <= kExecutors; ++number) {
         const std::string executor = fmt::format("{}-exec-{}", name.substr(0, name.size() - 7), number);
         const bool there = all.contains("default/" + executor);
         if (phase == "Running" && !there && !driver["metadata"].contains("deletionTimestamp"))
-          (void)cluster_->client().post(kPods, executor_of(driver, executor, number).dump());
+          (void)cluster_->client().post(kSparkPods, executor_of(driver, executor, number).dump());
         if (phase == "Succeeded" && there)
-          (void)cluster_->client().del(fmt::format("{}/{}", kPods, executor));
+          (void)cluster_->client().del(fmt::format("{}/{}", kSparkPods, executor));
       }
     }
   }

@@ -46,6 +46,7 @@ constexpr Use kUses[] = {
      "Berth cannot release suspended Jobs or suspend running ones (or set --hold-jobs=false)"},
     {"jobset.x-k8s.io", "jobsets", "patch",
      "Berth cannot release suspended JobSets or suspend running ones (or set --hold-jobs=false)"},
+    {"scheduling.k8s.io", "podgroups/status", "patch", "the conditions of PodGroups are not updated"},
     {"scheduling.volcano.sh", "podgroups", "patch",
      "the phase of PodGroups is not updated, for which Volcano's controllers wait"},
     {"kueue.x-k8s.io", "workloads", "get", "prebuilt Workloads are not taken over, and their work waits"},
@@ -120,7 +121,9 @@ std::vector<NeededRight> needed_rights(const RightsOf& of) {
   add("", "persistentvolumes", {"patch"});
   for (const dialect::KindInfo& info : dialect::kinds()) {
     const dialect::GangSystem* system = dialect::gang_system(info.kind);
-    if (system != nullptr && system->status != nullptr) add(info.group, info.resource, {"patch"});
+    if (system == nullptr || system->status == nullptr) continue;
+    const std::string_view status = system->status_resource;
+    add(info.group, fmt::format("{}{}{}", info.resource, status.empty() ? "" : "/", status), {"patch"});
   }
   if (of.hold_jobs) {
     for (const dialect::KindInfo& info : dialect::kinds()) {
