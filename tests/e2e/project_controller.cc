@@ -181,8 +181,12 @@ std::string by_url(const std::string& yaml, int port, const std::string& authori
   return out;
 }
 
-std::string_view program_of(const ControllerRow& row) {
-  return row.program.empty() ? row.name : row.program;
+// The name in tools/controllers, also of one that has no row here.
+std::string_view program_of(std::string_view controller) {
+  for (const ControllerRow& row : rows()) {
+    if (row.name == controller && !row.program.empty()) return row.program;
+  }
+  return controller;
 }
 
 std::string namespace_of(const ControllerRow& row) {
@@ -192,7 +196,7 @@ std::string namespace_of(const ControllerRow& row) {
 }  // namespace
 
 std::string ProjectController::folder(std::string_view controller) {
-  const std::string_view name = program_of(row_named(controller));
+  const std::string_view name = program_of(controller);
   const std::string version = pinned_version(name);
   if (version.empty()) return "";
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -207,7 +211,7 @@ std::string ProjectController::folder(std::string_view controller) {
 std::string ProjectController::what_is_missing(const std::vector<std::string>& names) {
   std::string out;
   for (const auto& name : names) {
-    if (folder(name).empty()) out += fmt::format(" {}", program_of(row_named(name)));
+    if (folder(name).empty()) out += fmt::format(" {}", program_of(name));
   }
   return out.empty() ? "" : "not built: scripts/controllers build" + out;
 }
@@ -302,7 +306,7 @@ Status ProjectController::run(std::vector<std::pair<std::string, std::string>> e
       const std::string kubeconfig,
       cluster_.kubeconfig_for(fmt::format("system:serviceaccount:{}", row_->account),
                               {"system:serviceaccounts", "system:serviceaccounts:" + ns}, row_->rsa));
-  std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), program_of(*row_))};
+  std::vector<std::string> argv = {fmt::format("{}/{}", folder(row_->name), program_of(row_->name))};
   for (const auto& arg : row_->args) argv.push_back(filled_in(arg));
   for (const auto& [key, value] : row_->env) env.emplace_back(key, filled_in(value));
   env.emplace_back("KUBECONFIG", kubeconfig);
