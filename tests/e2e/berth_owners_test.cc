@@ -85,8 +85,8 @@ TEST_F(BerthOwners, AnOwnerOfAKindThatIsNotReadIsToldThatItsPodsStartOneByOne) {
   ASSERT_NE(start_berth(), nullptr);
   json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}};
   pod["metadata"] = {{"name", "pt-worker-0"}};
-  pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "workload.codeflare.dev/v1beta2"},
-                                                     {"kind", "AppWrapper"},
+  pod["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "lab.example.org/v1"},
+                                                     {"kind", "Experiment"},
                                                      {"name", "pt"},
                                                      {"uid", "7f8a1b52-0000-4000-8000-000000000001"},
                                                      {"controller", true}}});
@@ -97,7 +97,7 @@ TEST_F(BerthOwners, AnOwnerOfAKindThatIsNotReadIsToldThatItsPodsStartOneByOne) {
     const json events = get("/apis/events.k8s.io/v1/namespaces/default/events");
     for (const json& event : events.value("items", json::array())) {
       if (event.value("reason", "") == "OwnerNotRead" && event["regarding"].value("name", "") == "pt" &&
-          event["regarding"].value("kind", "") == "AppWrapper")
+          event["regarding"].value("kind", "") == "Experiment")
         return true;
     }
     return false;
