@@ -1,5 +1,5 @@
 // AppWrappers with their own controller.
-//   scripts/controllers build appwrapper training && build/release/tests/e2e/test_e2e --gtest_filter='BerthAppWrapper.*'
+//   scripts/controllers build appwrapper && build/release/tests/e2e/test_e2e --gtest_filter='BerthAppWrapper.*'
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace {
 
 class BerthAppWrapper : public KindsTest {
  protected:
-  std::vector<std::string> controllers() const override { return {"appwrapper", "training"}; }
+  std::vector<std::string> controllers() const override { return {"appwrapper"}; }
 
   // A Job of two pods.
   static json job_component(const std::string& wrapper, const json& pod) {
@@ -18,12 +18,6 @@ class BerthAppWrapper : public KindsTest {
     job["spec"] = {{"parallelism", 2}, {"completions", 2}, {"backoffLimit", 0}};
     job["spec"]["template"]["spec"] = pod;
     return {{"template", job}};
-  }
-  // Objects within it have neither queue nor switch of their own.
-  static json within(json object) {
-    object["metadata"].erase("labels");
-    object["spec"]["runPolicy"].erase("suspend");
-    return {{"template", object}};
   }
   JudgedKind wrappers(std::size_t pods,
                       std::function<json(const std::string&, const std::string&)> components) {
@@ -54,18 +48,6 @@ TEST_F(BerthAppWrapper, APodAndAJobWaitStartTogetherAreDisplacedTogetherAndFinis
     json pod = {
         {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name + "-side"}}}, {"spec", spec}};
     return json::array({json{{"template", pod}}, job_component(name, spec)});
-  }));
-}
-
-TEST_F(BerthAppWrapper, AWrapperOfProductionWithAPyTorchJobDoesTheSame) {
-  ASSERT_NO_FATAL_FAILURE(start_with_controllers(7));
-  create_claim("data");
-  ASSERT_NE(start_berth(), nullptr);
-  const JudgedKind torch =
-      training({"PyTorchJob", "pytorchReplicaSpecs", "pytorch", {{"Master"}, {"Worker", 2}}}, "data");
-  expect_whole_life(wrappers(5, [torch](const std::string& name, const std::string& priority_class) {
-    const json pod = with_data(spec_of_pod(priority_class, "main", "Never"), "data");
-    return json::array({within(torch.body(name + "-torch", priority_class)), job_component(name, pod)});
   }));
 }
 
