@@ -292,7 +292,7 @@ class Chart(unittest.TestCase):
 
     def test_kinds_follow_their_switches_and_outlive_the_release(self):
         groups = {"berth": {"berth.dev"}, "kueue": {"kueue.x-k8s.io"}, "schedulerPlugins": {"scheduling.x-k8s.io"},
-                  "volcano": {"scheduling.volcano.sh", "topology.volcano.sh"}, "kai": {"scheduling.run.ai"}}
+                  "volcano": {"scheduling.volcano.sh", "topology.volcano.sh"}, "kai": {"scheduling.run.ai", "kai.scheduler"}}
         self.assertEqual(set(groups), set(self.values["crds"]))
         off = {name: False for name in groups}
         total = 0
