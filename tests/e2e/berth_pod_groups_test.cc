@@ -158,7 +158,7 @@ TEST_P(BerthPodGroups, AGangWaitsStartsIsDisplacedAndStartsAgainWhole) {
   expect_bound("train", 4);
   expect_condition("train", "DisruptionTarget", "");
   end_pods("train", 4);
-  EXPECT_TRUE(wait_bound(0));
+  expect_bound("train", 0);
   EXPECT_EQ(condition("train", started), "True Scheduled");
   expect_clean();
 }
