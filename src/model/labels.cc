@@ -1,18 +1,12 @@
 #include "model/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "base/integers.h"
 
 namespace berth {
 namespace {
-
-std::optional<std::int64_t> to_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 // Kubernetes takes no leading zeros in the values of taints that are compared.
 std::optional<std::int64_t> to_plain_integer(std::string_view text) {

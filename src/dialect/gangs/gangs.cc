@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 #include "text/time.h"
 
 namespace berth::dialect {
 namespace {
-
-std::optional<std::int64_t> to_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::optional<DurationMs> to_duration(std::string_view text) {
   if (text.empty()) return std::nullopt;
@@ -30,8 +23,7 @@ Membership sized(const Pod& pod, std::string_view what, std::string_view name, s
   m.kind = GangKind::kSized;
   m.uid = fmt::format("{}/{}/{}", what, pod.meta.ns, name);
   m.name = name;
-  m.size = to_integer(pod.meta.mark(size_key));
-  if (m.size && (*m.size < 1 || *m.size > 1'000'000)) m.size = std::nullopt;
+  m.size = to_integer(pod.meta.mark(size_key), 1, 1'000'000);
   m.size_key = size_key;
   return m;
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <set>
 #include <utility>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 #include "text/json.h"
 
@@ -14,14 +14,6 @@ namespace berth::dialect {
 namespace {
 
 constexpr std::int64_t kMost = 1'000'000;
-
-// Koordinator takes no sign and no space.
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size() || out < 1 || out > kMost) return std::nullopt;
-  return out;
-}
 
 std::string not_a_number(std::string_view key, std::string_view text) {
   return fmt::format("{}: \"{}\" is not an integer from 1 to {}", key, text, kMost);
@@ -58,14 +50,14 @@ std::optional<SaidGang> koordinator_gang(const Meta& pod) {
   if (name.empty()) return std::nullopt;
   SaidGang out{"Koordinator", kKoordinatorLeast, name};
   const std::string_view least = pod.annotation(kKoordinatorLeast);
-  const auto needs = number(least);
+  const auto needs = to_integer(least, 1, kMost);
   if (least.empty()) {
     out.wrong = fmt::format("{} is required: an integer from 1 to {}", kKoordinatorLeast, kMost);
   } else if (!needs) {
     out.wrong = not_a_number(kKoordinatorLeast, least);
   }
   if (const std::string_view total = pod.annotation(kKoordinatorTotal); !total.empty()) {
-    const auto all = number(total);
+    const auto all = to_integer(total, 1, kMost);
     if (!all) {
       out.wrong = not_a_number(kKoordinatorTotal, total);
     } else if (needs && *all < *needs) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 
 namespace berth::dialect {
@@ -69,10 +69,7 @@ bool names_a_gang(const Meta& owner, const Meta& marks) {
 
 std::optional<std::int64_t> index_of(const Pod& pod) {
   for (const std::string_view key : {kJobIndex, kKueuePodIndex}) {
-    const std::string_view text = pod.meta.mark(key);
-    std::int64_t index = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (!text.empty() && error == std::errc() && end == text.data() + text.size() && index >= 0) return index;
+    if (const auto index = to_integer(pod.meta.mark(key), 0)) return index;
   }
   return std::nullopt;
 }

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 #include "dialect/owners/asked_set.h"
 #include "dialect/owners/declared/declared.h"
@@ -129,11 +129,7 @@ bool is_of(const DeclaredPods& pods, const Pod& pod) {
 }
 
 std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || number < 0)
-    return std::nullopt;
-  return number;
+  return to_integer(text, 0);
 }
 
 std::optional<std::int64_t> index_in(const DeclaredPods& pods, const Pod& pod) {

@@ -1,18 +1,15 @@
 #include "dialect/owners/job/job_indexes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "base/integers.h"
 
 namespace berth::dialect {
 namespace {
 
 std::optional<std::int64_t> to_index(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0)
-    return std::nullopt;
-  return value;
+  return to_integer(text, 0);
 }
 
 }  // namespace

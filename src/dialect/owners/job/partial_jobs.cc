@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 
 namespace berth::dialect {
@@ -14,11 +14,7 @@ constexpr std::int64_t kMostPods = 1'000'000;
 constexpr std::string_view kToo = ",completions";
 
 std::optional<std::int64_t> to_count(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < 1 || value > kMostPods) return std::nullopt;
-  return value;
+  return to_integer(text, 1, kMostPods);
 }
 
 // As Kueue reads it.
