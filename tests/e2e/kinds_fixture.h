@@ -40,6 +40,8 @@ struct JudgedKind {
 
 class KindsTest : public WorkloadsTest {
  public:
+  // AppWrapper's controller looks once a minute at what it has not seen an event of.
+  static constexpr milliseconds kDone{90'000};
   static json object(const std::string& version, const std::string& kind, const std::string& name) {
     return {{"apiVersion", version},
             {"kind", kind},
@@ -178,8 +180,12 @@ class KindsTest : public WorkloadsTest {
       EXPECT_TRUE(cluster_->client().del(kind.path + "/" + name).ok());
       return;
     }
-    end_pods(kind, name);
-    EXPECT_TRUE(eventually([&] { return kind.done(named(kind, name)); })) << said(kind, name);
+    // Again and again: the kubelet's word that a pod runs may come after the word that it has ended.
+    const auto ends = [&] {
+      end_pods(kind, name);
+      return kind.done(named(kind, name));
+    };
+    EXPECT_TRUE(eventually(ends, kDone)) << said(kind, name);
     EXPECT_TRUE(kind.well(named(kind, name))) << said(kind, name);
   }
   // Two have no room at once: one waits, the other is displaced whole by a third. They start again, and finish.

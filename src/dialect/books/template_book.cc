@@ -64,6 +64,31 @@ bool same_terms_about_pods(const PodTemplate& a, const PodTemplate& b) {
   return of_a == of_b;
 }
 
+template <class T>
+bool are_among(const std::vector<T>& some, const std::vector<T>& all) {
+  return std::all_of(some.begin(), some.end(),
+                     [&](const T& one) { return std::find(all.begin(), all.end(), one) != all.end(); });
+}
+
+// Each node that the constraints of `promised` allow is one that those of `pod` allow: they are the same conditions, or fewer.
+bool allows_nodes_of(const PodTemplate& promised, const PodTemplate& pod) {
+  for (const auto& [key, value] : pod.node_selector) {
+    const auto there = promised.node_selector->find(key);
+    if (there == promised.node_selector->end() || there->second != value) return false;
+  }
+  if (pod.required_affinity.empty()) return true;
+  const auto is_met = [&](const SelectorTerm& met) {
+    return std::any_of(pod.required_affinity.begin(), pod.required_affinity.end(),
+                       [&](const SelectorTerm& term) {
+                         return are_among(term.labels, met.labels) &&
+                                are_among(term.node_name, met.node_name) &&
+                                !(term.labels.empty() && term.node_name.empty());
+                       });
+  };
+  return !promised.required_affinity.empty() &&
+         std::all_of(promised.required_affinity.begin(), promised.required_affinity.end(), is_met);
+}
+
 }  // namespace
 
 std::size_t hash_of(const PodTemplate& shape) {
@@ -98,8 +123,7 @@ std::size_t hash_of(const PodNeeds& needs) {
 
 bool suits(const PodTemplate& pod, const PodTemplate& promised) {
   if (pod == promised) return true;
-  if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) ||
-      pod.node_selector != promised.node_selector || !(pod.required_affinity == promised.required_affinity) ||
+  if (!(pod.claim == promised.claim) || !(pod.ports == promised.ports) || !allows_nodes_of(promised, pod) ||
       pod.placement != promised.placement || !same_terms_about_pods(pod, promised) ||
       pod.unsupported != promised.unsupported) {
     return false;

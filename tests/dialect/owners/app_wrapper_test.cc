@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,59 @@ TEST(AppWrappers, StartWithAllPodsOfTheirComponents) {
   ASSERT_NE(owner, nullptr);
   EXPECT_THAT(owner->kind->suspend(*owner, false).path,
               HasSubstr("/apis/workload.codeflare.dev/v1beta2/namespaces/default/appwrappers/aw"));
+}
+
+// By its defaults, AppWrapper's controller keeps pods with GPUs away from nodes whose GPUs are ill.
+std::string gpu_spec(const std::string& node_affinity = "") {
+  const std::string affinity =
+      node_affinity.empty() ? "" : "affinity: {nodeAffinity: {" + node_affinity + "}}, ";
+  return affinity + "containers: [{name: c, resources: {limits: {nvidia.com/gpu: '1'}}}]";
+}
+std::string required(const std::string& expressions) {
+  return "requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [" +
+         expressions + "]}]}";
+}
+const std::string kOneGpu = std::regex_replace(queue_of_cpus(1), std::regex("cpu"), "nvidia.com/gpu");
+const std::string kHealthy = "{key: autopilot.ibm.com/gpuhealth, operator: NotIn, values: [TESTING, EVICT]}";
+const std::string kFast = "{key: gpu, operator: In, values: [h100]}";
+
+TEST(AppWrappers, PodsWithGpusAvoidNodesWhoseGpusAreIll) {
+  const std::string job = "template: {spec: {" + gpu_spec(required(kFast)) + "}}";
+  const Ask ask =
+      asked(app_wrapper(component("v1", "Pod", "side", gpu_spec()) + ", " +
+                        component("batch/v1", "Job", "job", job) + ", " +
+                        component("batch/v1", "Job", "cpus", std::string("parallelism: 2, ") + kOneCpu)));
+  ASSERT_THAT(ask.sets, SizeIs(3));
+  const Requirement healthy{"autopilot.ibm.com/gpuhealth", SelectorOp::kNotIn, {"TESTING", "EVICT"}};
+  const Requirement fast{"gpu", SelectorOp::kIn, {"h100"}};
+  EXPECT_EQ(*ask.sets[0].pod->required_affinity, (std::vector<SelectorTerm>{{{healthy}, {}}}));
+  EXPECT_EQ(*ask.sets[1].pod->required_affinity, (std::vector<SelectorTerm>{{{fast, healthy}, {}}}));
+  EXPECT_THAT(*ask.sets[2].pod->required_affinity, IsEmpty());
+  ASSERT_THAT(*ask.sets[0].pod->preferred_affinity, SizeIs(1));
+  EXPECT_EQ(ask.sets[0].pod->preferred_affinity[0].weight, 50);
+  EXPECT_EQ(ask.sets[0].pod->preferred_affinity[0].term.labels[0].values, std::vector<std::string>{"WARN"});
+}
+
+// A pod has the place that its template was promised, if it may go to at least the same nodes.
+TEST(AppWrappers, PodsHaveTheirPlacesWhateverTheControllerIsConfiguredToAdd) {
+  const auto revisions = [](const std::string& of_pod) {
+    WorldThatHolds world;
+    const auto object = [&](const char* suspend) {
+      return app_wrapper(component("v1", "Pod", "side", gpu_spec()), suspend);
+    };
+    world.apply(node_yaml("n0", 1) + kOneGpu + object("suspend: true, "));
+    EXPECT_THAT(world.decide(), SizeIs(1));
+    world.intake.set_released("aw", true);
+    world.apply(object("suspend: false, ") +
+                object_of("v1", "Pod", "side", made_by("workload.codeflare.dev/v1beta2", "AppWrapper", "aw"),
+                          of_pod));
+    EXPECT_EQ(world.intake.workload("aw")->pods, 1);
+    return world.intake.workload("aw")->revision;
+  };
+  EXPECT_EQ(revisions(gpu_spec(required(kHealthy))), 0U) << "the defaults";
+  EXPECT_EQ(revisions(gpu_spec()), 0U) << "nothing is added";
+  EXPECT_EQ(revisions(gpu_spec(required(kHealthy + ", " + kFast))), 1U);
+  EXPECT_EQ(revisions(gpu_spec(required(kFast))), 1U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ namespace berth::dialect {
 namespace {
 
 // Suspended, an AppWrapper has no components: its controller deletes them, and makes them anew. So what it asks for stands in it alone.
+// Its configuration decides which nodes pods avoid: these are the ones of its defaults (NewAppWrapperConfig).
 constexpr std::string_view kKindsOfAppWrapper = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -18,7 +19,12 @@ kinds:
     completed: {at: status.phase, words: [Succeeded]}
     failed: {at: status.phase, words: [Failed]}
     ready: {conditions: [PodsReady]}
-    podsOfObjects: {each: spec.components, at: .template}
+    podsOfObjects:
+      each: spec.components
+      at: .template
+      avoids:
+        - {resource: nvidia.com/gpu, label: autopilot.ibm.com/gpuhealth, values: [TESTING, EVICT]}
+        - {resource: nvidia.com/gpu, label: autopilot.ibm.com/gpuhealth, values: [WARN], weight: 50}
 )";
 
 }  // namespace

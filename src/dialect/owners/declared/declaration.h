@@ -99,10 +99,18 @@ struct DeclaredSet {
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none
 };
 
+// Nodes that the controller keeps pods away from: those whose label has one of the values.
+struct DeclaredAvoidance {
+  std::string resource;     // of pods that ask for it alone
+  std::int64_t weight = 0;  // 1 to 100: such nodes are taken last; 0: never
+  Requirement nodes;        // that remain
+};
+
 // Whole objects that stand in it, and that its controller makes: its pod sets are theirs, by their own kinds.
 struct DeclaredObjects {
   FieldPath each;  // of the list
   FieldPath at;    // of the object, in an entry
+  std::vector<DeclaredAvoidance> avoids;
   bool any() const { return !each.empty(); }
 };
 

@@ -43,14 +43,40 @@ bool is_of_another(const Declared& own) {
           std::find(controllers.begin(), controllers.end(), own.managed_by) == controllers.end());
 }
 
+bool asks_for(const PodTemplate& pod, const std::string& resource) {
+  const Result<ResourceList> total = pod.total();
+  return total && total->get(resource) > 0;
+}
+
+// The pod as the controller makes it of its template: an expression more in each term, and a preference more.
+std::shared_ptr<const PodTemplate> with_avoidances(std::shared_ptr<const PodTemplate> pod,
+                                                   const std::vector<DeclaredAvoidance>& all) {
+  for (const DeclaredAvoidance& one : all) {
+    if (!asks_for(*pod, one.resource)) continue;
+    PodTemplate next = *pod;
+    if (one.weight > 0) {
+      next.preferred_affinity.edit().push_back({one.weight, {{one.nodes}, {}}});
+    } else {
+      auto& terms = next.required_affinity.edit();
+      if (terms.empty()) terms.emplace_back();
+      for (SelectorTerm& term : terms) term.labels.push_back(one.nodes);
+    }
+    pod = std::make_shared<const PodTemplate>(std::move(next));
+  }
+  return pod;
+}
+
 AskedSet set_of_pods(const Declared& own, DeclaredPods& pods, bool over) {
+  const auto& avoids = own.declared->objects.avoids;
   if (pods.within) {
     AskedSet out = own.objects[pods.within->first].sets[pods.within->second];
     out.name = pods.name;
+    out.pod = with_avoidances(std::move(out.pod), avoids);
     if (over) out.size = 0;
     return out;
   }
   AskedSet out = asked_by_template(pods.marks, pods.spec, pods.needs);
+  out.pod = with_avoidances(std::move(out.pod), avoids);
   out.name = pods.name;
   out.annotated = pods.annotated;
   out.most = out.asked = pods.size;

@@ -134,6 +134,17 @@ DeclaredContainer read_added(text::Fields& f, const std::shared_ptr<const text::
   return out;
 }
 
+DeclaredAvoidance read_avoidance(text::Fields& f) {
+  DeclaredAvoidance out;
+  out.resource = f.string("resource");
+  out.nodes.key = f.string("label");
+  out.nodes.op = SelectorOp::kNotIn;
+  out.nodes.values = f.strings("values");
+  if (out.nodes.values.empty()) f.error("values", "is required: the label's values on nodes that it avoids");
+  out.weight = f.integer_or("weight", 0, 1, 100);
+  return out;
+}
+
 DeclaredSet read_set(text::Fields& f, const std::shared_ptr<const text::Document>& document) {
   static constexpr text::Choice<PodForm> kForms[] = {{"template", PodForm::kTemplate},
                                                      {"spark", PodForm::kSpark}};
@@ -173,6 +184,7 @@ void read_sets(text::Fields& f, const std::shared_ptr<const text::Document>& doc
     if (out.objects.each.empty()) objects.error("each", "is required: the path of the list");
     if (out.objects.at.empty() || !out.objects.at.of_set)
       objects.error("at", "is required: where the object stands in an entry, such as .template");
+    objects.each("avoids", [&](text::Fields& item) { out.objects.avoids.push_back(read_avoidance(item)); });
     (void)objects.done();
   }
   const bool of_others = out.sets_below || out.objects.any();
