@@ -122,6 +122,8 @@ struct Spec {
   QueueId queue;
   PodTemplate pod;
   bool is_long = false;             // its key is a digest: dropped soon after its last use
+  bool is_left = false;             // it had pod sets, and has none now
+  std::uint32_t pod_sets = 0;       // that have it
   std::vector<std::string> beside;  // what pod sets ask for that get the same flavors; by name
   std::int64_t weight = 0;  // of one slot's service: thousandths of devices, of CPUs where it has none
   std::uint64_t config_version = 0;  // of the choices

@@ -25,6 +25,11 @@ class Recount {
     for (std::size_t i = 0; i < state_.workloads.size(); ++i) {
       if (state_.workloads[i].used) BERTH_TRY(workload(WorkloadId(i)));
     }
+    for (const auto& [spec, sets] : specs_) {
+      if (state_.specs[spec].pod_sets != sets || state_.specs[spec].is_left)
+        return fail(ErrorCode::kInternal, "a spec counts {} pod sets and {} have it",
+                    state_.specs[spec].pod_sets, sets);
+    }
     if (holders_ != state_.holders.size())
       return fail(ErrorCode::kInternal, "a hold is listed that no workload has");
     for (std::size_t n = 0; n < state_.nodes.size(); ++n) BERTH_TRY(node(NodeId(n)));
@@ -42,6 +47,7 @@ class Recount {
     bool holds = false;
     Weight weight;
     for (const PodSetState& set : w.sets) {
+      ++specs_[set.spec];
       for (const Slot& slot : set.slots) {
         if ((planes_of(slot.state) == 0) == slot.node.valid()) {
           return fail(ErrorCode::kInternal, "workload {}: a slot in state {} and its node disagree", w.uid,
@@ -217,6 +223,7 @@ class Recount {
   std::map<Key, Planes> on_queues_;
   std::map<Key, Planes> firm_in_;  // of work that is not preemptible, in each queue above it, too
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;
+  std::map<SpecId, std::uint32_t> specs_;  // pod sets that have it
   std::size_t holders_ = 0;
 };
 

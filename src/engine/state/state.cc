@@ -455,7 +455,7 @@ bool State::look_at_demand() {
   } else if (fragments.drifted(nodes)) {
     fragments.weigh(nodes);
   }
-  const bool due = sweeps_.is_due_at(now, catalog_size(*this), workloads.size());
+  const bool due = sweeps_.is_due_at(now, catalog_size(*this));
   if (due) sweep_now();
   if (stats.decide_calls % 1024 != 0) return due;
   shapes.for_each([&](ShapeEntry& entry) {

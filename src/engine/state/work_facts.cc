@@ -96,6 +96,18 @@ Status check_amounts(const Workload& workload) {
   return {};
 }
 
+// A pod set has this spec now.
+void join(Spec& spec, SweepRule& sweeps) {
+  ++spec.pod_sets;
+  if (std::exchange(spec.is_left, false)) sweeps.note_back(spec.is_long);
+}
+// A pod set has it no more.
+void leave(Spec& spec, SweepRule& sweeps) {
+  if (--spec.pod_sets > 0) return;
+  spec.is_left = true;
+  sweeps.note_left(spec.is_long);
+}
+
 }  // namespace
 
 void State::fill(WorkloadState& w, const Workload& from) {
@@ -127,7 +139,8 @@ void State::resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets) {
     PodSetState& s = w.sets[i];
     const PodSet& from = *sets[i];
     const SpecId before = std::exchange(s.spec, intern_spec(w.queue, from.pod, beside_of(sets, from)));
-    if (before.valid() && before != s.spec) sweeps_.note_left(specs[before].is_long);
+    join(specs[s.spec], sweeps_);
+    if (before.valid()) leave(specs[before], sweeps_);
     count_again(*this, id, i);
     if (s.active > 0 && (s.least != from.least_count() || s.marks->bands != from.bands))
       pending.wake_all();  // what of it may yield has changed
@@ -234,7 +247,7 @@ Status State::workload_remove(const std::string& uid) {
     }
   }
   settle(*id);
-  for (const PodSetState& set : w.sets) sweeps_.note_left(specs[set.spec].is_long);
+  for (const PodSetState& set : w.sets) leave(specs[set.spec], sweeps_);
   ids_.erase(uid, *id);
   endings.to_withdraw.erase(*id);
   endings.broken.erase({w.delays->broken.ends_at, *id});

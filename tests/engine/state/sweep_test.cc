@@ -86,5 +86,25 @@ TEST(Sweep, DropsWithinHalfAMinuteWhatEndedWorkLeft) {
   EXPECT_EQ(world.catalog_size(), few);
 }
 
+// A sweep looks at all workloads: work of the same kinds that comes and goes needs none.
+TEST(Sweep, IsNotDueWhereEndedWorkLeavesNothingBehind) {
+  PortWorld world;
+  for (int i = 0; i < 200; ++i) world.come("stays " + std::to_string(i), 1000 + i);
+  const auto is_due = [&] {
+    world.state.now += kMinute;
+    return world.state.look_at_demand();
+  };
+  for (int i = 0; i < 2000; ++i) {
+    world.come(std::to_string(i), 1000 + i % 200);
+    ok(world.state.workload_remove(std::to_string(i)));
+  }
+  EXPECT_FALSE(is_due());
+  for (int i = 0; i < 100; ++i) ok(world.state.workload_remove("stays " + std::to_string(i)));
+  for (int i = 0; i < 100; ++i) world.come("again " + std::to_string(i), 1000 + i);
+  EXPECT_FALSE(is_due()) << "each kind has its pod set again";
+  for (int i = 0; i < 100; ++i) ok(world.state.workload_remove("again " + std::to_string(i)));
+  EXPECT_TRUE(is_due());
+}
+
 }  // namespace
 }  // namespace berth::engine
