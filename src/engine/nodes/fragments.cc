@@ -409,16 +409,24 @@ std::int64_t Fragments::count_usable(const NodeTable& nodes, PatternId id, Devic
   return sum;
 }
 
-Fragments::Here Fragments::here(const NodeTable& nodes, NodeId node, Mode mode) {
+const Fragments::Here& Fragments::here(const NodeTable& nodes, NodeId node, Mode mode) {
+  const DeviceStates& states = nodes.device_states();
+  if (stamped_version_ != version_ || stamped_generation_ != states.generation()) {
+    stamped_version_ = version_;
+    stamped_generation_ = states.generation();
+    ++stamp_;
+  }
   auto& all = here_[static_cast<std::size_t>(mode)];
   if (all.size() < nodes.size()) all.resize(nodes.size());
   Remembered& r = all[node.index()];
-  if (r.changes != nodes.changes().of(node) || r.version != version_) {
-    const PatternId at = pattern(nodes, node);
-    r = {
-        nodes.changes().of(node),
-        version_,
-        {at, usable(nodes, at, nodes.device_state(node, mode), nodes.account(node, nodes.cpu()).free(mode))}};
+  if (r.changes != nodes.changes().of(node) || r.stamp != stamp_) {
+    r.changes = nodes.changes().of(node);
+    r.stamp = stamp_;
+    r.here.pattern = pattern(nodes, node);
+    r.here.state = nodes.device_state(node, mode);
+    r.here.idle = states.idle(r.here.state);
+    r.here.cpu = nodes.account(node, NodeTable::cpu()).free(mode);
+    r.here.usable = usable(nodes, r.here.pattern, r.here.state, r.here.cpu);
   }
   return r.here;
 }

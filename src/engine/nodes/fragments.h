@@ -86,12 +86,15 @@ class Fragments {
   // The usable room of a device state with so much CPU, once the slot has been taken away.
   std::int64_t usable(const NodeTable& nodes, PatternId pattern, DeviceStateId state, std::int64_t cpu,
                       const Take& take = {});
-  // The values of a node at present; remembered until the node changes.
+  // The values of a node at present; remembered until the node changes. All that a score needs of it lies side by side.
   struct Here {
     PatternId pattern;
+    DeviceStateId state;
+    std::int64_t idle = 0;  // thousandths of devices
+    std::int64_t cpu = 0;   // free
     std::int64_t usable = 0;
   };
-  Here here(const NodeTable& nodes, NodeId node, Mode mode);
+  const Here& here(const NodeTable& nodes, NodeId node, Mode mode);
   std::int64_t usable_now(const NodeTable& nodes, NodeId node, Mode mode) {
     return here(nodes, node, mode).usable;
   }
@@ -175,7 +178,7 @@ class Fragments {
   };
   struct Remembered {
     std::uint64_t changes = ~std::uint64_t{0};
-    std::uint64_t version = 0;
+    std::uint64_t stamp = 0;
     Here here;
   };
 
@@ -230,6 +233,9 @@ class Fragments {
   std::vector<Have> haves_;
   std::uint64_t generation_ = 0;  // of the device states
   std::array<std::vector<Remembered>, 2> here_;
+  std::uint64_t stamp_ = 0;  // of here_: grows with version_, and when the device states are numbered anew
+  std::uint64_t stamped_version_ = 0;
+  std::uint64_t stamped_generation_ = 0;
   std::vector<Answer> answers_;  // one for each hash
 };
 

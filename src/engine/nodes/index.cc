@@ -55,15 +55,16 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
     if (cursor_ + kAhead < log.end()) prefetch(nodes, fragments, log.at(cursor_ + kAhead));
     const NodeId node = log.at(cursor_);
     if (!nodes.changes().first_in_round(node)) continue;
-    if (update(nodes, fragments, node) && !rescore) play(nodes, node);
+    if (!update(nodes, fragments, node)) continue;
+    if (!rescore) {
+      play(nodes, node);
+    } else if (fit(node) > 0) {
+      tree_[blocks_ + node.value / kBlock].key = 0;  // something fits in its block now
+    }
   }
   if (has_terms) follow_terms(nodes, fragments, !rescore);
   if (rescore) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const NodeId id(i);
-      if (fit(id) > 0) block_of(id).key[i % kBlock] = key_of(nodes, fragments, id);
-    }
-    play_all(nodes);
+    score_again(nodes, fragments, has_terms);
     mix_version_ = fragments.version();
   } else {
     for (; fixed_cursor_ < fixed.end(); ++fixed_cursor_) play(nodes, fixed.at(fixed_cursor_));
@@ -187,6 +188,20 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   play_all(nodes);
 }
 
+// The same fits under another mix. Blocks in which nothing fits, most of a full cluster, are passed over; `all`: none are.
+void ShapeIndex::score_again(const NodeTable& nodes, Fragments& fragments, bool all) {
+  for (std::uint32_t b = 0; b < data_.size(); ++b) {
+    Entry& leaf = tree_[blocks_ + b];
+    if (!all && leaf.key == kNoFit) continue;
+    Block& block = data_[b];
+    for (std::uint32_t i = 0; i < kBlock; ++i) {
+      if (block.fit[i] > 0) block.key[i] = key_of(nodes, fragments, NodeId(b * kBlock + i));
+    }
+    leaf = winner_of_block(nodes, b);
+  }
+  play_blocks(nodes);
+}
+
 std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const {
   return score(nodes, fragments, id, *shape_, request_, preference_of(id), mode_).key;
 }
@@ -267,7 +282,12 @@ void ShapeIndex::play(const NodeTable& nodes, NodeId id) {
 
 void ShapeIndex::play_all(const NodeTable& nodes) {
   tree_.assign(2 * std::size_t{blocks_}, Entry{kNoFit, kNobody});
-  for (std::uint32_t b = 0; b < blocks_; ++b) tree_[blocks_ + b] = winner_of_block(nodes, b);
+  for (std::uint32_t b = 0; b < data_.size(); ++b) tree_[blocks_ + b] = winner_of_block(nodes, b);
+  play_blocks(nodes);
+}
+
+// The matches above the winners of the blocks.
+void ShapeIndex::play_blocks(const NodeTable& nodes) {
   for (std::uint32_t at = blocks_ - 1; at >= 1; --at) up(nodes, at);
 }
 

@@ -79,7 +79,9 @@ class ShapeIndex {
   bool put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, std::int64_t key);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
   void play(const NodeTable& nodes, NodeId id);
+  void score_again(const NodeTable& nodes, Fragments& fragments, bool all);
   void play_all(const NodeTable& nodes);
+  void play_blocks(const NodeTable& nodes);
   Entry winner_of_block(const NodeTable& nodes, std::uint32_t block) const;
   bool up(const NodeTable& nodes, std::uint32_t at);
   Block& block_of(NodeId id) { return data_[id.value / kBlock]; }

@@ -65,12 +65,24 @@ std::int64_t fragmentation_key(const Site& site, std::int64_t lost) {
          std::min(left, kMostResidual);
 }
 
+// What is left of so much once the slot has been placed.
+static Site site_of(std::int64_t idle, std::int64_t cpu, const Shape& shape) {
+  Site site{idle, cpu};
+  for (const ShapeDevices& want : shape.devices) site.idle -= want.count * want.milli;
+  for (const ShapeAmount& a : shape.amounts) {
+    if (a.resource == NodeTable::cpu()) site.cpu -= a.amount;
+  }
+  site.cpu = std::max<std::int64_t>(0, site.cpu);
+  return site;
+}
+
 // The best way of fragmentation.
 static Score score_fragmentation(const NodeTable& nodes, Fragments& fragments, NodeId node,
-                                 const Shape& shape, DeviceRequestId request, const Site& site, Mode mode) {
+                                 const Shape& shape, DeviceRequestId request, Mode mode) {
   DeviceStates& states = nodes.device_states();
-  const DeviceStateId state = nodes.device_state(node, mode);
   const Fragments::Here here = fragments.here(nodes, node, mode);
+  const DeviceStateId state = here.state;
+  const Site site = site_of(here.idle, here.cpu, shape);
   const auto key = [&](DeviceStateId at, const Take& take) {
     return fragmentation_key(site, here.usable - fragments.usable(nodes, here.pattern, at, site.cpu, take));
   };
@@ -99,32 +111,27 @@ Score score(const NodeTable& nodes, Fragments& fragments, NodeId node, const Sha
             DeviceRequestId request, std::int64_t preference, Mode mode) {
   // Room without end: all that tells such nodes apart is what is preferred.
   if (nodes.is_opaque(node)) return {with_preference(0, preference), 0};
-  Site site;
-  site.idle = nodes.device_states().idle(nodes.device_state(node, mode));
-  for (const ShapeDevices& want : shape.devices) site.idle -= want.count * want.milli;
-  site.cpu = nodes.account(node, NodeTable::cpu()).free(mode);
-  for (const ShapeAmount& a : shape.amounts) {
-    if (a.resource == NodeTable::cpu()) site.cpu -= a.amount;
-  }
-  site.cpu = std::max<std::int64_t>(0, site.cpu);
-
+  const auto site = [&] {
+    return site_of(nodes.device_states().idle(nodes.device_state(node, mode)),
+                   nodes.account(node, NodeTable::cpu()).free(mode), shape);
+  };
   Score out;
   switch (shape.placement) {
     case Placement::kFirst:
-      out = score_first(site);
+      out = score_first(site());
       break;
     case Placement::kPack:
-      out = score_pack(site);
+      out = score_pack(site());
       break;
     case Placement::kSpread:
-      out = score_spread(site);
+      out = score_spread(site());
       break;
     case Placement::kBestFit:
-      out = score_best_fit(site);
+      out = score_best_fit(site());
       break;
     case Placement::kDefault:
     case Placement::kFragmentation:
-      out = score_fragmentation(nodes, fragments, node, shape, request, site, mode);
+      out = score_fragmentation(nodes, fragments, node, shape, request, mode);
       break;
   }
   out.key = with_preference(out.key, preference);

@@ -149,5 +149,42 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
   EXPECT_GT(found, 500);
 }
 
+// A new mix looks again at blocks in which something fits. Room that came into a full block at the same time is found, too.
+TEST(Fragmentation, TheIndexFindsRoomThatComesWithANewMix) {
+  NodeTable nodes;
+  const Counted counted(nodes);
+  const ResourceId gpu = nodes.resource("nvidia.com/gpu");
+  Shape shape;
+  shape.devices.push_back({gpu, 1, kWholeDevice});
+  shape.amounts.push_back({gpu, kWholeDevice});
+  shape.placement = Placement::kFragmentation;
+  for (int i = 0; i < 100; ++i)
+    ok(nodes.upsert(std::get<NodeUpsert>(gpu_node("n" + std::to_string(i), 1)).node));
+  Fragments fragments;
+  Demand demand;
+  const Shape* const one = &shape;
+  demand.saw(make_kind({&one, 1}, NodeTable::cpu()), 1000);
+  EXPECT_TRUE(demand.look());
+  fragments.use(demand.mix(), nodes);
+  std::vector<Grant> grants(100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    choose(nodes, fragments, NodeId(i), shape, Mode::kStart, grants[i]);
+    nodes.charge(NodeId(i), shape, grants[i], kBothPlanes, +1);
+  }
+  ShapeIndex index(shape, Mode::kStart);
+  index.refresh(nodes, fragments, counted);
+  EXPECT_FALSE(index.best().valid());
+  for (const std::size_t freed : {70, 3, 99}) {
+    nodes.charge(NodeId(freed), shape, grants[freed], kBothPlanes, -1);
+    fragments.weigh(nodes);
+    index.refresh(nodes, fragments, counted);
+    EXPECT_EQ(index.best(), NodeId(freed));
+    nodes.charge(NodeId(freed), shape, grants[freed], kBothPlanes, +1);
+    fragments.weigh(nodes);
+    index.refresh(nodes, fragments, counted);
+    EXPECT_FALSE(index.best().valid());
+  }
+}
+
 }  // namespace
 }  // namespace berth::engine
