@@ -78,12 +78,11 @@ bool allows_nodes_of(const PodTemplate& promised, const PodTemplate& pod) {
   }
   if (pod.required_affinity.empty()) return true;
   const auto is_met = [&](const SelectorTerm& met) {
-    return std::any_of(pod.required_affinity.begin(), pod.required_affinity.end(),
-                       [&](const SelectorTerm& term) {
-                         return are_among(term.labels, met.labels) &&
-                                are_among(term.node_name, met.node_name) &&
-                                !(term.labels.empty() && term.node_name.empty());
-                       });
+    return std::any_of(
+        pod.required_affinity.begin(), pod.required_affinity.end(), [&](const SelectorTerm& term) {
+          return are_among(term.labels, met.labels) && are_among(term.node_name, met.node_name) &&
+                 !(term.labels.empty() && term.node_name.empty());
+        });
   };
   return !promised.required_affinity.empty() &&
          std::all_of(promised.required_affinity.begin(), promised.required_affinity.end(), is_met);

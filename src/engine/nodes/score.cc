@@ -65,7 +65,7 @@ std::int64_t fragmentation_key(const Site& site, std::int64_t lost) {
          std::min(left, kMostResidual);
 }
 
-// What is left of so much once the slot has been placed.
+// The rest of so much once the slot has been placed.
 static Site site_of(std::int64_t idle, std::int64_t cpu, const Shape& shape) {
   Site site{idle, cpu};
   for (const ShapeDevices& want : shape.devices) site.idle -= want.count * want.milli;

@@ -122,10 +122,9 @@ const std::string kFast = "{key: gpu, operator: In, values: [h100]}";
 
 TEST(AppWrappers, PodsWithGpusAvoidNodesWhoseGpusAreIll) {
   const std::string job = "template: {spec: {" + gpu_spec(required(kFast)) + "}}";
-  const Ask ask =
-      asked(app_wrapper(component("v1", "Pod", "side", gpu_spec()) + ", " +
-                        component("batch/v1", "Job", "job", job) + ", " +
-                        component("batch/v1", "Job", "cpus", std::string("parallelism: 2, ") + kOneCpu)));
+  const Ask ask = asked(app_wrapper(
+      component("v1", "Pod", "side", gpu_spec()) + ", " + component("batch/v1", "Job", "job", job) + ", " +
+      component("batch/v1", "Job", "cpus", std::string("parallelism: 2, ") + kOneCpu)));
   ASSERT_THAT(ask.sets, SizeIs(3));
   const Requirement healthy{"autopilot.ibm.com/gpuhealth", SelectorOp::kNotIn, {"TESTING", "EVICT"}};
   const Requirement fast{"gpu", SelectorOp::kIn, {"h100"}};
