@@ -1,5 +1,5 @@
 // AppWrappers with their own controller.
-//   scripts/controllers build appwrapper && build/release/tests/e2e/test_e2e --gtest_filter='BerthAppWrapper.*'
+//   scripts/controllers build appwrapper jobset training && build/release/tests/e2e/test_e2e --gtest_filter='BerthAppWrapper.*'
 #include <string>
 #include <vector>
 
@@ -49,6 +49,37 @@ TEST_F(BerthAppWrapper, APodAndAJobWaitStartTogetherAreDisplacedTogetherAndFinis
         {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name + "-side"}}}, {"spec", spec}};
     return json::array({json{{"template", pod}}, job_component(name, spec)});
   }));
+}
+
+// The objects in it have controllers of their own.
+class BerthAppWrapperOfJobs : public BerthAppWrapper {
+ protected:
+  std::vector<std::string> controllers() const override { return {"jobset", "training", "appwrapper"}; }
+
+  // As it stands in an AppWrapper, which is suspended in its place.
+  static json component(json object) {
+    object["metadata"].erase("labels");
+    return {{"template", std::move(object)}};
+  }
+};
+
+TEST_F(BerthAppWrapperOfJobs, APyTorchJobOfProductionAndAJobSetDoTheSame) {
+  ASSERT_NO_FATAL_FAILURE(start_with_controllers(13));
+  create_claim("data");
+  ASSERT_NE(start_berth(), nullptr);
+  const JudgedKind train =
+      training({"PyTorchJob", "pytorchReplicaSpecs", "pytorch", {{"Master", 1}, {"Worker", 2}}}, "data");
+  const JudgedKind set = job_set();
+  expect_whole_life(
+      wrappers(train.pods + set.pods, [=](const std::string& name, const std::string& priority_class) {
+        json job = train.body(name + "-train", priority_class);
+        job["spec"]["runPolicy"].erase("suspend");
+        // Its pods are to end by themselves: the AppWrapper waits for the end of each.
+        job["spec"]["runPolicy"]["cleanPodPolicy"] = "None";
+        json evaluation = set.body(name + "-eval", priority_class);
+        evaluation["spec"].erase("suspend");
+        return json::array({component(job), component(evaluation)});
+      }));
 }
 
 }  // namespace

@@ -161,23 +161,24 @@ class VolcanoJobs : public BerthRecorded {
     })) << status(job).dump();
     for (const Task& task : job.tasks) {
       if (!only_task.empty() && task.name != only_task) continue;
-      for (int i = 0; i < task.replicas; ++i) {
-        json body = pod(fmt::format("{}-{}-{}", job.name, task.name, i), task.gpus, job.priority_class);
-        const json marks = {{"volcano.sh/job-name", job.name},
-                            {"volcano.sh/queue-name", job.queue},
-                            {"volcano.sh/task-spec", task.name},
-                            {"volcano.sh/task-index", std::to_string(i)}};
-        body["metadata"]["labels"] = marks;
-        body["metadata"]["labels"]["volcano.sh/job-namespace"] = "default";
-        body["metadata"]["annotations"] = marks;
-        body["metadata"]["annotations"]["volcano.sh/job-version"] = "0";
-        body["metadata"]["annotations"]["volcano.sh/job-retry-count"] = "0";
-        body["metadata"]["annotations"]["volcano.sh/template-uid"] = job.name + "-" + task.name;
-        body["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = job.group;
-        body["metadata"]["ownerReferences"] = owner("batch.volcano.sh/v1alpha1", "Job", job.name, job.uid);
-        create(kPods, body);
-      }
+      for (int i = 0; i < task.replicas; ++i) make_pod(job, task, i);
     }
+  }
+  void make_pod(const VolcanoJob& job, const Task& task, int i) {
+    json body = pod(fmt::format("{}-{}-{}", job.name, task.name, i), task.gpus, job.priority_class);
+    const json marks = {{"volcano.sh/job-name", job.name},
+                        {"volcano.sh/queue-name", job.queue},
+                        {"volcano.sh/task-spec", task.name},
+                        {"volcano.sh/task-index", std::to_string(i)}};
+    body["metadata"]["labels"] = marks;
+    body["metadata"]["labels"]["volcano.sh/job-namespace"] = "default";
+    body["metadata"]["annotations"] = marks;
+    body["metadata"]["annotations"]["volcano.sh/job-version"] = "0";
+    body["metadata"]["annotations"]["volcano.sh/job-retry-count"] = "0";
+    body["metadata"]["annotations"]["volcano.sh/template-uid"] = job.name + "-" + task.name;
+    body["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = job.group;
+    body["metadata"]["ownerReferences"] = owner("batch.volcano.sh/v1alpha1", "Job", job.name, job.uid);
+    create(kPods, body);
   }
   void queue(const char* name) {
     create(std::string(kVolcano) + "/queues", {{"apiVersion", "scheduling.volcano.sh/v1beta1"},
@@ -192,7 +193,8 @@ TEST_F(VolcanoJobs, AJobGoesThroughItsPhases) {
              {{"volcano.sh/job-name", 4}});
   ASSERT_OK(cluster_->apply(std::string(BERTH_SOURCE_DIR) + "/tests/e2e/recorded_controllers_crd.yaml"));
   queue("default");
-  ASSERT_NE(start_berth(), nullptr);
+  Berth* berth = start_berth();
+  ASSERT_NE(berth, nullptr);
   // Its queue is not there yet: no pods are made.
   VolcanoJob train = submit("train", {{"ps", 1, 0}, {"worker", 4, 1}}, "train", "research");
   EXPECT_TRUE(eventually([&] {
@@ -227,6 +229,72 @@ TEST_F(VolcanoJobs, AJobGoesThroughItsPhases) {
   expect_bound("train", 5);
   set_phase("train", "Running");
   expect_phase(train, "Running");
+  expect_phase(urgent, "Completed");
+  EXPECT_EQ(status(urgent).value("succeeded", 0), 4) << status(urgent).dump();
+
+  // One task has ended, and then a worker is lost. Another scheduler, which never saw that task run, does not wait for it.
+  set_phase("train-ps", "Succeeded");
+  EXPECT_TRUE(eventually([&] { return status(train).value("succeeded", 0) == 1; })) << status(train).dump();
+  EXPECT_EQ(status(train).value("phase", ""), "Running");
+  kill(*berth);
+  ASSERT_OK(expect_ok(cluster_->client().del(std::string(kPods) + "/train-worker-2"), "deleting a pod"));
+  make_pod(train, train.tasks[1], 2);
+  ASSERT_NE(start_berth({.name = "berth-2"}), nullptr);
+  expect_bound("train-worker", 4);
+  EXPECT_TRUE(eventually([&] { return status(train).value("running", 0) == 3; })) << status(train).dump();
+  EXPECT_EQ(status(train).value("succeeded", 0), 1) << status(train).dump();
+  EXPECT_EQ(status(urgent).value("phase", ""), "Completed") << status(urgent).dump();
+  expect_clean();
+}
+
+// Replicas of an inference server, each of two pods: one is enough, and the others follow as there is room.
+TEST_F(VolcanoJobs, SubgroupsStartInTurnEachWhole) {
+  start_with({"scheduling.volcano.sh_podgroups", "scheduling.volcano.sh_queues"}, {{"replica", 2}});
+  queue("default");
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_OK(cluster_->create_pods(1, {.name = fmt::format("old{}", i),
+                                        .scheduler = "other",
+                                        .requests = {{kGpu, "1"}},
+                                        .node = fmt::format("node-{}", i / 2)}));
+  }
+  ASSERT_NE(start_berth(), nullptr);
+  const json each = {
+      {"name", "replica"}, {"subGroupSize", 2}, {"minSubGroups", 1}, {"matchLabelKeys", {"replica"}}};
+  create(std::string(kVolcano) + "/namespaces/default/podgroups",
+         {{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+          {"kind", "PodGroup"},
+          {"metadata", {{"name", "serve"}}},
+          {"spec", {{"minMember", 2}, {"queue", "default"}, {"subGroupPolicy", json::array({each})}}}});
+  const auto make = [&](int replica, int number) {
+    json body = pod(fmt::format("serve-{}-{}", replica, number), 1, "train");
+    body["metadata"]["labels"] = {{"replica", fmt::format("r{}", replica)}};
+    body["metadata"]["annotations"] = {{"scheduling.k8s.io/group-name", "serve"}};
+    create(kPods, body);
+  };
+  const auto free_one = [&](int number) {
+    ASSERT_OK(expect_ok(cluster_->client().del(fmt::format("{}/old{}-0", kPods, number)), "deleting a pod"));
+  };
+  VolcanoJob serve;
+  serve.name = serve.group = "serve";
+  for (int replica = 0; replica < 3; ++replica) make(replica, 0);
+  (void)wait_for_reasons({"serve-0-0", "serve-1-0", "serve-2-0"}, "IncompleteGang");
+  // Three GPUs are free: room for one, and for half of another.
+  for (int replica = 0; replica < 3; ++replica) make(replica, 1);
+  expect_bound("serve", 2);
+  expect_phase(serve, "Running");
+  std::this_thread::sleep_for(seconds(2));
+  EXPECT_EQ(bound("serve"), 2U) << "no half of one";
+  free_one(0);
+  expect_bound("serve", 4);
+  // One that has lost a pod gets it again.
+  ASSERT_OK(expect_ok(cluster_->client().del(std::string(kPods) + "/serve-0-1"), "deleting a pod"));
+  EXPECT_TRUE(eventually([&] { return bound("serve") == 3; }));
+  make(0, 1);
+  expect_bound("serve", 4);
+  free_one(1);
+  free_one(2);
+  expect_bound("serve", 6);
+  expect_phase(serve, "Running");
   expect_clean();
 }
 

@@ -21,6 +21,12 @@ class GangBook {
   bool remove(Kind kind, std::string_view key);
   // nullptr: there is none.
   const GangObject* find(Kind kind, std::string_view key) const;
+  template <class F>
+  void each(F&& f) const {
+    for (const auto& [kind, objects] : all_) {
+      for (const auto& [key, object] : objects) f(kind, object);
+    }
+  }
   // The membership, with the part that the pod is of, and whether it may be a victim.
   Membership with_part(Membership membership, const Meta& pod) const;
 

@@ -1,9 +1,11 @@
 // Members of gangs of pods that have ended, and that the API still shows. Those that succeeded are not made again, nor are those that
 // will not be replaced (kKueueRetriable). A scheduler that starts in the middle of such a gang must not wait for them. A former gang of the
 // same name leaves ended pods behind as well: told apart by when they ended. The others only count for the status of an object.
-// Cost: O(log n) per pod, O(ended members of the gang) per question.
+// A gang has kMostOfGang of them at most, those that ended last. Cost: O(log n) per pod, O(ended members of the gang) per question.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +19,8 @@ namespace berth::dialect {
 
 class EndedMembers {
  public:
+  static constexpr std::size_t kMostOfGang = 10'000;
+
   struct Member {
     TimeMs ended = 0;  // 0: it does not say when
     bool succeeded = true;
@@ -30,8 +34,15 @@ class EndedMembers {
   // The pod `name` (ns/name) of the gang `gang` (a workload's uid) has ended.
   void note(std::string name, std::string gang, Member member) {
     forget(name);
-    gangs_[gang][name] = member;
+    auto& members = gangs_[gang];
+    members[name] = member;
     gang_of_.emplace(std::move(name), std::move(gang));
+    if (members.size() <= kMostOfGang) return;
+    const auto first = std::min_element(members.begin(), members.end(), [](const auto& a, const auto& b) {
+      return a.second.ended < b.second.ended;
+    });
+    gang_of_.erase(first->first);
+    members.erase(first);
   }
 
   // There is no such pod any more, or another one of its name. Its gang, where it was noted.
@@ -44,6 +55,13 @@ class EndedMembers {
     if (members->second.empty()) gangs_.erase(members);
     gang_of_.erase(it);
     return gang;
+  }
+
+  void forget_gang(const std::string& gang) {
+    const auto it = gangs_.find(gang);
+    if (it == gangs_.end()) return;
+    for (const auto& [name, member] : it->second) gang_of_.erase(name);
+    gangs_.erase(it);
   }
 
   // How many of the gang whose first pod that has not ended was made at `created` are not made again. Those that do not say when they

@@ -63,11 +63,16 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
     if (owner_kind(kind) != nullptr) return s.remove_owner(kind, ns, name);
     if (kind == Kind::kWorkload) return s.remove_workload(ns, name);
     if (kind == Kind::kDisruptionBudget) return s.take_budget(s.books.budgets.remove(key));
-    return s.refresh_dependents(s.books.objects.remove(kind, ns, name));
+    const ObjectBooks::Keys keys = s.books.objects.remove(kind, ns, name);
+    s.ends.gone(kind, key);
+    return s.refresh_dependents(keys);
   }
   const std::uint32_t ix = s.books.pods.find_named(key);
   if (ix == kNoIx) return s.forget_ended(key);
-  if (uid.empty() || s.books.pods[ix].pod.meta.uid == uid) s.drop(ix);
+  if (!uid.empty() && s.books.pods[ix].pod.meta.uid != uid) return;
+  const auto member = MemberEnds::member_of(s.books.pods[ix]);
+  s.drop(ix);
+  if (member) s.ends.left(*member);
 }
 
 void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
@@ -188,7 +193,7 @@ std::vector<std::string> Intake::take_out_of_sync() {
 }
 
 std::set<std::string> Intake::take_changed_gangs() {
-  return std::exchange(impl_->changed_gangs, {});
+  return impl_->ends.take_changed();
 }
 
 void Intake::set_check_mode(CheckMode mode) {

@@ -66,6 +66,12 @@ class Intake : public IntakePromises {
   void refused(const Event& event, std::string_view message);
   // The engine is told of this workload and its slots as if it had never heard of them (next drain()).
   void tell_anew(std::string_view workload);
+  // Members of gangs that had nodes, and were removed since the last call. Whether they have ended matters, and a watch without ended pods
+  // does not say. ended() is to be called for those that have.
+  std::vector<PodName> take_left_members();
+  // This pod has ended, and no watch tells of its end or of its deletion. It counts until its gang has neither pods nor an object with
+  // a status, or until a pod of its name comes. No effect on what upsert() tells of.
+  void ended(const Pod& pod);
   // Since the last call.
   std::vector<HandOver> take_hand_overs();
   // ns/name of the ones that are named by work with a different request. They are finished, and their places are freed.

@@ -1,4 +1,4 @@
-// How a gang does whose object its pods name.
+// How a gang does whose object its pods name, and which of its members end unseen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
-
 std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const {
   const Impl& s = *impl_;
   const GangSystem* system = gang_system(kind);
@@ -41,6 +40,18 @@ std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const 
   }
   if (draft.given.blocked) out.stopped = draft.given.blocked;
   return out;
+}
+
+std::set<std::string> IntakeView::namespaces_with_ended() const {
+  return impl_->ends.with_ended();
+}
+
+std::vector<PodName> Intake::take_left_members() {
+  return impl_->ends.take_left();
+}
+
+void Intake::ended(const Pod& pod) {
+  if (impl_->ends.counts(pod)) impl_->note_ended(pod, nullptr);
 }
 
 }  // namespace berth::dialect

@@ -120,7 +120,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
           record.pod.meta.labels != pod.meta.labels || record.pod.meta.annotations != pod.meta.annotations;
       if (record.draft != kNoIx && has_told_object(books.drafts[record.draft]) &&
           (record.pod.phase != pod.phase || record.pod.meta.deleting != pod.meta.deleting))
-        changed_gangs.insert(books.drafts[record.draft].uid);
+        ends.changed(books.drafts[record.draft].uid);
       const std::string node = pod.spec.node_name;
       pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
       pod.spec.pod = {};
@@ -156,25 +156,14 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
 }
 
 void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
-  const std::string name = key_of(pod.meta.ns, pod.meta.name);
-  const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
-  if (pod.spec.node_name.empty() || !rules.is_ours(pod)) return forget_ended(name);
-  const Membership membership =
-      record != nullptr ? record->membership : books.owners.membership_of(pod, true);
-  if (membership.kind != GangKind::kPodGroup && membership.kind != GangKind::kSized) return;
-  const bool counts = membership.system != nullptr && membership.system->status != nullptr;
-  if (!last_try && !counts) return forget_ended(name);
-  books.ended_members.note(name, membership.uid, {pod.ended, pod.phase == PodPhase::kSucceeded, last_try});
-  changed_gangs.insert(membership.uid);
-  if (record != nullptr) return;  // its gang is looked at when it leaves it
-  if (const auto draft = books.drafts.find(membership.uid); draft != kNoIx) refresh(draft);
+  const auto draft = books.drafts.find(ends.note(pod, record));
+  // Where the pod is known, its gang is looked at when it leaves it.
+  if (record == nullptr && draft != kNoIx) refresh(draft);
 }
 
 void Intake::Impl::forget_ended(const std::string& name) {
-  const auto gang = books.ended_members.forget(name);
-  if (!gang) return;
-  changed_gangs.insert(*gang);
-  if (const auto draft = books.drafts.find(*gang); draft != kNoIx) refresh(draft);
+  const auto draft = books.drafts.find(ends.forget(name));
+  if (draft != kNoIx) refresh(draft);
 }
 
 void Intake::Impl::drop(std::uint32_t ix) {

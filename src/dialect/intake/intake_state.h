@@ -24,6 +24,7 @@
 #include "dialect/intake/engine_events.h"
 #include "dialect/intake/future_slots.h"
 #include "dialect/intake/intake.h"
+#include "dialect/intake/member_ends.h"
 #include "dialect/intake/object_drafts.h"
 #include "dialect/intake/pod_slots.h"
 #include "dialect/intake/prebuilt_claims.h"
@@ -107,6 +108,7 @@ struct IntakeView::Impl {
   EngineEvents events;
   DraftRules rules{books};
   PodSlots slots{books, rules, events};
+  MemberEnds ends{books, rules};
   FutureSlots future{books, rules, events};
   ObjectDrafts object_drafts{books, templates, events};
   PrebuiltClaims claims{books, rules, templates, prebuilt};
@@ -115,7 +117,6 @@ struct IntakeView::Impl {
   std::set<std::string>
       untold;  // by uid: it runs, and the engine did not know its queue, or a flavor of that
   std::map<std::string, OwnerName> missing_owners;  // by uid
-  std::set<std::string> changed_gangs;              // by uid: how many of their pods run, or have ended
   std::set<std::string> changed_claims;             // namespace/name
   TimeMs arrivals = 0;                              // stands in for creation times that are not there
 };

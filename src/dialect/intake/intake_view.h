@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,12 @@ struct GangView {
   std::optional<Reason> stopped;  // by what its object, its pods or its queue say
 };
 
+struct PodName {
+  std::string ns;
+  std::string name;
+  std::string uid;
+};
+
 class IntakeView {
  public:
   std::optional<PodView> pod(std::string_view uid) const;
@@ -108,6 +115,8 @@ class IntakeView {
   std::string_view prebuilt_owner(std::string_view ns, std::string_view name) const;
   // The gang of such an object, by namespace/name. O(its pods).
   std::optional<GangView> gang(Kind kind, std::string_view key) const;
+  // Those whose gangs may have members that have ended: they lack pods, or have a status that counts them. O(gangs).
+  std::set<std::string> namespaces_with_ended() const;
 
   // Objects that are misconfigured, as of the last drain().
   std::vector<Problem> problems() const;

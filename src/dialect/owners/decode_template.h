@@ -27,9 +27,9 @@ bool read_template(FieldReader<V>& f, const V& spec, const std::string& ns, Meta
   if (!pod_spec.present())
     f.error(pod_template.present() ? pod_template : spec, pod_template.present() ? "spec" : key,
             "is required");
+  read_scheduling_group(f, pod_spec, marks);
   pod = read_pod_spec(f, pod_spec, V(), marks, &needs, change);
   name_in_full(marks, pod.scheduler_name);
-  read_scheduling_group(f, pod_spec, marks);
   return f.map(meta, "annotations").present();
 }
 

@@ -446,7 +446,7 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   return out;
 }
 
-// The PodGroup that a pod or a template names in a field, as a mark.
+// The PodGroup that a pod or a template names in a field, as a mark. No annotation of that name was read.
 template <class V>
 void read_scheduling_group(FieldReader<V>& f, const V& spec, Meta& meta) {
   const std::string_view name = f.string(f.map(spec, "schedulingGroup"), "podGroupName");
@@ -521,9 +521,9 @@ Pod read_pod(FieldReader<V>& f, const V& object) {
   }
   // One of a manifest is still to be taken in.
   const bool is_new = !f.map(object, "metadata").find("uid").present();
+  read_scheduling_group(f, spec, pod.meta);
   pod.spec = read_pod_spec(f, spec, status, pod.meta, is_new ? &pod.needs : nullptr);
   name_in_full(pod.meta, pod.spec.scheduler_name);
-  read_scheduling_group(f, spec, pod.meta);
   if (!pod.spec.node_name.empty()) pod.started = read_start(f, status, pod.meta.created);
   return pod;
 }

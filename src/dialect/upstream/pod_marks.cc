@@ -67,11 +67,11 @@ void add_foreign_marks(const Meta& meta, const PodSpec& spec, const PodNeeds& ne
   const Owner& owner = meta.controller;
   if (owner.group.empty()) return;
   // A gang that Berth reads of the pod itself is what its owner means too.
-  for (const auto key :
-       {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup, kVolcanoGroupName,
-        kKoordinatorGang, kYuniKornGroup, kYuniKornGroups, kSchedulingGroup}) {
+  for (const auto key : {kPodGroupLabel, kOlderPodGroupLabel, kOldestPodGroupName, kGang, kKueuePodGroup,
+                         kVolcanoGroupName, kKoordinatorGang, kYuniKornGroup, kYuniKornGroups}) {
     if (!meta.mark(key).empty()) return;
   }
+  if (!meta.annotation(kSchedulingGroup).empty()) return;  // the field; a label of that name is nothing
   const std::string kind = fmt::format("{}/{}", owner.group, owner.kind.substr(0, owner.kind.find('.')));
   const ForeignMark* mark = find_foreign(MarkPlace::kOwner, kind);
   if (mark != nullptr && counts_for(*mark, meta, spec.scheduler_name))

@@ -68,7 +68,8 @@ Core::Core(CoreOptions options, Outbox& outbox, observe::RecordedEngine::Sink si
       workload_objects_(intake_, engine_.engine(), decoder_, lanes_, outbox, options_.workload_objects),
       on_demand_(intake_, engine_.engine(), outbox, options_.on_demand),
       queue_statuses_(intake_, engine_.engine(), lanes_, outbox, options_.queue_statuses),
-      gang_statuses_(intake_, engine_.engine(), outbox, options_.gang_statuses),
+      gangs_{GangStatuses(intake_, engine_.engine(), outbox, options_.gang_statuses),
+             EndedPods(intake_, decoder_, outbox)},
       audit_(intake_, engine_.engine(), options_.intake.counts, outbox, options_.audit),
       metrics_(metrics) {
   reporter_.set_why_not(
@@ -104,9 +105,11 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
     case Step::kQueue:
       return queue_statuses_.answered(answer, now);
     case Step::kGang:
-      return gang_statuses_.answered(answer, now);
+      return gangs_.statuses.answered(answer, now);
     case Step::kNodePools:
       return on_demand_.answered(answer, now);
+    case Step::kEnded:
+      return gangs_.ended.answered(std::move(answer), now);
     case Step::kMissing:
       return missing_owner_read(answer);
     case Step::kAudit:  // what is still there is found again
@@ -157,7 +160,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     if (item.kind == dialect::Kind::kProvisioningRequest)
       return workload_objects_.request_gone(batch.ns(item), batch.name(item), now);
     if (has_status(item.kind)) queue_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
-    if (is_told_gang(item.kind)) gang_statuses_.gone(item.kind, batch.ns(item), batch.name(item));
+    if (is_told_gang(item.kind)) gangs_.statuses.gone(item.kind, batch.ns(item), batch.name(item));
     intake_.remove(item.kind, batch.ns(item), batch.name(item), uid);
     if (is_of_checks(item.kind)) checks_changed(now);
     if (says_supply(item.kind)) on_demand_.supply_changed();
@@ -202,7 +205,7 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     return carrier_.owner_seen(uid);
   }
   intake_.upsert(std::move(*object));
-  if (is_told_gang(item.kind)) gang_statuses_.seen(item.kind, batch.ns(item), batch.name(item), now);
+  if (is_told_gang(item.kind)) gangs_.statuses.seen(item.kind, batch.ns(item), batch.name(item), now);
   if (is_of_checks(item.kind)) checks_changed(now);
   if (says_supply(item.kind)) on_demand_.supply_changed();
   if (!is_pod) return;
@@ -267,7 +270,7 @@ bool Core::feed(TimeMs now) {
       carrier_.hand_over(what, now);
     }
     for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
-    for (const auto& gang : intake_.take_changed_gangs()) gang_statuses_.changed(gang, now);
+    for (const auto& gang : intake_.take_changed_gangs()) gangs_.statuses.changed(gang, now);
     for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
     for (Event& event : on_demand_.take_events()) events_.push_back(std::move(event));
     if (events_.empty()) break;
@@ -276,7 +279,7 @@ bool Core::feed(TimeMs now) {
     for (Event& event : events_) {
       if (const std::string* workload = workload_of(event)) {
         workload_objects_.changed(*workload, now);
-        gang_statuses_.changed(*workload, now);
+        gangs_.statuses.changed(*workload, now);
       }
       apply(event, now);
     }
@@ -427,6 +430,7 @@ void Core::recover(TimeMs now) {
 void Core::turn(TimeMs now) {
   carrier_.tick(now);
   on_demand_.tick(now);
+  gangs_.ended.work(now);
   ask_for_missing_owners(now);
   // Events from carrying out one round of decisions may need another round (a pod that vanished meanwhile).
   bool due = now >= engine_.engine().next_time();
@@ -450,7 +454,7 @@ void Core::turn(TimeMs now) {
   for (const std::string& workload : std::exchange(changed_, {})) {
     reporter_.changed(workload, now);
     workload_objects_.changed(workload, now);
-    gang_statuses_.changed(workload, now);
+    gangs_.statuses.changed(workload, now);
   }
   tell_unreadable();
   const auto problems = intake_.problems();
@@ -540,13 +544,13 @@ void Core::tell_unreadable() {
 bool Core::report(TimeMs now) {
   const bool busy = carrier_.busy() > 0;
   const std::size_t objects = workload_objects_.backlog() + workload_objects_.changes() +
-                              queue_statuses_.backlog() + gang_statuses_.backlog();
+                              queue_statuses_.backlog() + gangs_.statuses.backlog();
   object_writes_.refill(now,
                         giving_way(busy, options_.busy_object_writes_per_second,
                                    options_.object_writes_per_second, objects, kObjectsWithin),
                         options_.object_writes_per_second / 10 + 1);
   const bool queues = queue_statuses_.work(now, busy, object_writes_);
-  const bool gangs = gang_statuses_.work(now, object_writes_);
+  const bool gangs = gangs_.statuses.work(now, object_writes_);
   const bool workloads = workload_objects_.work(now, busy, object_writes_);
   for (auto& admission : workload_objects_.take_admissions()) {
     if (admission.admitted) {
@@ -561,8 +565,8 @@ bool Core::report(TimeMs now) {
 TimeMs Core::next_due() const {
   const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
   return std::min({carrier_.next_due(), on_demand_.next_due(), reporter_.next_due(),
-                   workload_objects_.next_due(), queue_statuses_.next_due(), gang_statuses_.next_due(), audit,
-                   missing_.next_look, engine_.engine().next_time()});
+                   workload_objects_.next_due(), queue_statuses_.next_due(), gangs_.statuses.next_due(),
+                   audit, gangs_.ended.next_due(), missing_.next_look, engine_.engine().next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {
@@ -586,7 +590,7 @@ void Core::on_owner(const dialect::Ask& owner, std::string_view reason, std::str
 void Core::on_evicting(const dialect::PodView& pod, const Reason& reason, std::string_view beneficiary) {
   reporter_.add_event(
       dialect::preempted_event(pod, reason, beneficiary, options_.reporter.instance, kube::wall_us()));
-  gang_statuses_.displaced(std::string(pod.workload), dialect::eviction_text(reason, beneficiary));
+  gangs_.statuses.displaced(std::string(pod.workload), dialect::eviction_text(reason, beneficiary));
 }
 
 }  // namespace berth::scheduler

@@ -1,7 +1,7 @@
 // The decision thread's work without its thread: changes and answers in, decisions carried out. Everything that it knows came
 // from the API; nothing lives only here.
 //
-//   core.take(batch, now) for each batch until the first complete lists are in; core.recover(now); then for ever:
+//   core.take(batch, now) for each batch until core.has_read(kinds, now); core.recover(now); then for ever:
 //   core.take(batch, now); core.turn(now); core.report(now)
 //
 // Recovery: what is bound is adopted by the intake. Gangs that are bound in part are decided first, in an engine without other
@@ -11,6 +11,7 @@
 // Not thread-safe. Time is given: milliseconds since 1970 that never go back.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,7 @@
 #include "observe/metrics.h"
 #include "observe/recorded_engine.h"
 #include "scheduler/carry/carrier.h"
+#include "scheduler/gangs/ended_pods.h"
 #include "scheduler/gangs/gang_statuses.h"
 #include "scheduler/kueue/on_demand.h"
 #include "scheduler/kueue/queue_statuses.h"
@@ -70,6 +72,11 @@ struct Told {
   std::map<std::pair<dialect::Kind, std::string>, std::string> logged;
 };
 
+struct Gangs {
+  GangStatuses statuses;
+  EndedPods ended;
+};
+
 class Core : private CarrierListener {
  public:
   // `follower` and `metrics` may be null; all must outlive the core.
@@ -84,8 +91,11 @@ class Core : private CarrierListener {
   // Time of the next work without any input.
   TimeMs next_due() const;
 
-  // kSynced changes seen so far, by kind.
-  bool synced(dialect::Kind kind) const { return synced_[static_cast<std::size_t>(kind)]; }
+  // Whether the first lists of all these kinds are in. Then asks which members of gangs had ended before: true when that is known, too.
+  bool has_read(const std::vector<dialect::Kind>& kinds, TimeMs now) {
+    const auto is_in = [&](dialect::Kind kind) { return synced_[static_cast<std::size_t>(kind)]; };
+    return std::all_of(kinds.begin(), kinds.end(), is_in) && gangs_.ended.are_known(now);
+  }
   dialect::Intake& intake() { return intake_; }
   const dialect::Intake& intake() const { return intake_; }
   const observe::RecordedEngine& recorded() const { return engine_; }
@@ -103,7 +113,7 @@ class Core : private CarrierListener {
   void set_provisioning_version(std::string_view version, TimeMs now);
   // And those in which the objects of gangs are served.
   void set_gang_versions(std::shared_ptr<const std::map<dialect::Kind, std::string>> served) {
-    gang_statuses_.set_versions(std::move(served));
+    gangs_.statuses.set_versions(std::move(served));
   }
 
  private:
@@ -148,7 +158,7 @@ class Core : private CarrierListener {
   WorkloadObjects workload_objects_;
   OnDemand on_demand_;
   QueueStatuses queue_statuses_;
-  GangStatuses gang_statuses_;
+  Gangs gangs_;
   Audit audit_;
   Allowance object_writes_;
   observe::Metrics* metrics_;

@@ -38,11 +38,6 @@ std::string_view name_of(Step step) {
   switch (step) {
     case Step::kBind:
       return "bind";
-    case Step::kRead:
-    case Step::kLook:
-    case Step::kMissing:
-    case Step::kNodePools:
-      return "read";
     case Step::kMark:
       return "mark";
     case Step::kDelete:
@@ -65,8 +60,9 @@ std::string_view name_of(Step step) {
       return "gang-status";
     case Step::kClaim:
       return "claim";
+    default:
+      return "read";
   }
-  return "";
 }
 
 // Writes of one term of leadership.
@@ -402,14 +398,7 @@ bool Scheduler::Impl::read_first_lists(Core& core, Sources& sources) {
   Batch batch;
   const TimeMs started = options.clock();
   TimeMs told = started;
-  const auto in_sync = [&] {
-    if (!sources.all_synced()) return false;
-    for (const auto kind : sources.kinds()) {
-      if (!core.synced(kind)) return false;
-    }
-    return true;
-  };
-  while (!in_sync()) {
+  while (!sources.all_synced() || !core.has_read(sources.kinds(), options.clock())) {
     if (ending()) return false;
     inbox.take(batch, 100);
     core.take(batch, options.clock());

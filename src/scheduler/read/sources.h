@@ -3,7 +3,7 @@
 //
 // Pods are watched without those that have ended (status.phase!=Succeeded,status.phase!=Failed): the API server sends a pod that
 // leaves the selection as DELETED. So an ended pod frees its room at once, and a cluster's history costs nothing. The intake treats
-// both alike.
+// both alike. Where it matters which of the two it is, gangs/ended_pods.h reads the pod.
 //
 // Threads: look_again() and all_synced() from one; the reflectors push from the I/O thread.
 #pragma once

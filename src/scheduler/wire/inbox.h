@@ -29,7 +29,7 @@ namespace berth::scheduler {
 // Workload object, (kProvision) its ProvisioningRequest or what goes with that, (kQueue) of a queue's status, (kMissing) an owner that
 // pods name and no watch has shown; (kAudit) what the self-audit deletes, by its uid; (kGang) the status of
 // an object that a gang's pods name, by its workload. (kClaim): of the node on a volume claim, or of the claim on its volume, by the claim's namespace/name.
-// (kNodePools) Karpenter's NodePools.
+// (kNodePools) Karpenter's NodePools. (kEnded) a pod of a gang that may have ended; without a uid a list of such pods.
 enum class Step : std::uint8_t {
   kBind,
   kRead,
@@ -46,7 +46,8 @@ enum class Step : std::uint8_t {
   kAudit,
   kGang,
   kClaim,
-  kNodePools
+  kNodePools,
+  kEnded
 };
 
 // Whether the body of an answer is read: of the object that was read or written, its version at least. Most bytes are answers to binds.
@@ -56,6 +57,7 @@ constexpr bool reads_body(Step step) {
     case Step::kLook:
     case Step::kMissing:
     case Step::kNodePools:
+    case Step::kEnded:
     case Step::kOwner:
     case Step::kWorkload:
     case Step::kQueue:

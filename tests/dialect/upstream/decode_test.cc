@@ -1,4 +1,5 @@
 // Objects from manifests and from watches: what is read, what it means, and what wrong input says.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -203,6 +204,23 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"), IsEmpty());
   EXPECT_THAT(unsupported("  workloadRef: {name: x, podGroup: y}\n"), ElementsAre("workloadRef"));
   EXPECT_THAT(unsupported("  schedulingGroup: {podGroupName: x}\n"), IsEmpty());
+}
+
+// The owner means a gang of its own system, unless the pod itself names one that Berth reads.
+TEST(Decode, APodOfAVolcanoJobNamesItsGangByMarkOrField) {
+  const auto unsupported = [](const std::string& marks, const std::string& spec) {
+    const std::string owner =
+        "  ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: j, uid: u, controller: "
+        "true}]\n";
+    return pod_of(testing::pod_yaml("a", 1, owner + marks, spec)).spec.pod.unsupported.size();
+  };
+  EXPECT_EQ(unsupported("", ""), 1u);
+  EXPECT_EQ(unsupported("  annotations: {scheduling.k8s.io/group-name: g}\n", ""), 0u);
+  EXPECT_EQ(unsupported("", "  schedulingGroup: {podGroupName: g}\n"), 0u);
+  for (const char* place : {"labels", "annotations"}) {
+    const std::string forged = fmt::format("  {}: {{spec.schedulingGroup.podGroupName: g}}\n", place);
+    EXPECT_EQ(unsupported(forged, ""), 1u) << place;
+  }
 }
 
 TEST(Decode, PreferredTermsAboutOtherPods) {

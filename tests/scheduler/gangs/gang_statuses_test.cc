@@ -40,6 +40,9 @@ class GangStatusesTest : public ::testing::Test {
   }
   void show() { w_->object(Kind::kVolcanoPodGroup, "train", object_.dump()); }
   void pod(const std::string& name, int gpus, const std::string& node = "", const char* phase = "Running") {
+    w_->object(Kind::kPod, name, pod_text(name, gpus, node, phase));
+  }
+  std::string pod_text(const std::string& name, int gpus, const std::string& node, const char* phase) {
     json pod = json::parse(fmt::format(
         R"({{"metadata":{{"name":"{}","namespace":"default","uid":"{}","resourceVersion":"{}",
         "annotations":{{"scheduling.k8s.io/group-name":"train"}},"labels":{{"r":"{}"}}}},"spec":{{"schedulerName":"berth",
@@ -56,7 +59,7 @@ class GangStatusesTest : public ::testing::Test {
       pod["spec"]["nodeName"] = node;
       pod["status"]["phase"] = phase;
     }
-    w_->object(Kind::kPod, name, pod.dump());
+    return pod.dump();
   }
   void answer(const std::string& uid, Outcome outcome) {
     Inbox inbox;
@@ -162,6 +165,45 @@ TEST_F(GangStatusesTest, PodsThatHaveEndedAreCounted) {
   pod("b", 1, "n1", "Failed");
   EXPECT_EQ(settle(), 0);
   EXPECT_EQ(object_, before);
+}
+
+// As the watch of pods shows it: without those that have ended.
+TEST_F(GangStatusesTest, PodsThatLeaveTheWatchAreCounted) {
+  const auto leave = [&](const std::string& name, const char* phase) {
+    w_->gone(Kind::kPod, name);
+    w_->turn();
+    ASSERT_EQ(w_->take(Step::kEnded).size(), 1u);
+    w_->answer(Step::kEnded, name, Outcome::kOk, "", pod_text(name, 1, "n1", phase));
+  };
+  group(R"({"minMember":2})");
+  for (const char* name : {"a", "b"}) pod(name, 1, "n1");
+  settle();
+  leave("a", "Succeeded");
+  settle();
+  EXPECT_EQ(said(), "Running Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["succeeded"], 1);
+  leave("b", "Failed");
+  settle();
+  EXPECT_EQ(said(), "Completed Scheduled:tasks in gang are ready to be scheduled");
+  EXPECT_EQ(object_["status"]["failed"], 1);
+  // Another leader writes nothing.
+  w_ = std::make_unique<World>();
+  queue();
+  show();
+  w_->node("n1", 4);
+  EXPECT_FALSE(w_->core->has_read({}, w_->now));
+  const std::string all = fmt::format(R"({{"metadata":{{}},"items":[{},{}]}})",
+                                      pod_text("a", 1, "n1", "Succeeded"), pod_text("b", 1, "n1", "Failed"));
+  w_->answer_about(Step::kEnded, "", Outcome::kOk, "", all);
+  EXPECT_TRUE(w_->core->has_read({}, w_->now));
+  w_->recover();
+  EXPECT_EQ(settle(), 0);
+  // The PodGroup is made anew.
+  w_->gone(Kind::kVolcanoPodGroup, "train");
+  group(R"({"minMember":2})");
+  settle();
+  EXPECT_EQ(said(), "Inqueue");
+  EXPECT_EQ(object_["status"]["failed"], 0);
 }
 
 // It is whole with one subgroup, whatever the other waits for.
