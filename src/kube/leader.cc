@@ -124,9 +124,9 @@ struct LeaderElector::Impl : std::enable_shared_from_this<LeaderElector::Impl> {
     transport.submit(std::move(request), [self = shared_from_this(), handle](Response&& response) {
       self->busy = false;
       if (self->closing) {
-        // A renewal that was under way has changed the object.
+        // A write that was under way has changed the object: a renewal, or the one that took it.
         if (auto now = response.ok() ? parse_lease(response.body) : std::nullopt; now) {
-          self->held = self->held && now->holder == self->options.identity;
+          self->held = now->holder == self->options.identity;
           self->record = std::move(*now);
         }
         return self->release();

@@ -25,20 +25,20 @@ constexpr const char* kMachines = R"([{"name": "g-64x-amd64-linux", "architectur
     {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
     {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["test-zone-a"]}]}]}])";
 
-constexpr const char* kClass = R"({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass",
-  "metadata": {"name": "default"}})";
+constexpr const char* kClass = R"({{"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass",
+  "metadata": {{"name": "default"}}, "spec": {{"nodeRegistrationDelay": "{}s"}}}})";
 
 constexpr const char* kPool =
     R"({{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {{"name": "gpu"}},
   "spec": {{"limits": {{"nvidia.com/gpu": "{}"}},
-    "disruption": {{"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}},
+    "disruption": {{"consolidationPolicy": "WhenEmpty", "consolidateAfter": "{}", "budgets": [{{"nodes": "100%"}}]}},
     "template": {{"spec": {{"expireAfter": "Never",
       "nodeClassRef": {{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}},
       "requirements": [{{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}}]}}}}}}}})";
 
 }  // namespace
 
-Status KarpenterController::make_pool(const std::string& gpus) {
+Status KarpenterController::make_pool(const KarpenterPool& pool) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   const auto made = [&](const char* path, const std::string& body) {
     while (std::chrono::steady_clock::now() < end) {
@@ -47,18 +47,19 @@ Status KarpenterController::make_pool(const std::string& gpus) {
     }
     return false;
   };
-  if (!made(kClasses, kClass) || !made(kPools, fmt::format(fmt::runtime(kPool), gpus)))
+  if (!made(kClasses, fmt::format(fmt::runtime(kClass), pool.comes_after_s)) ||
+      !made(kPools, fmt::format(fmt::runtime(kPool), pool.gpus, pool.gone_after)))
     return fail(ErrorCode::kUnavailable, "Karpenter's kinds are not served");
   return {};
 }
 
-Status KarpenterController::start(const std::string& gpus) {
+Status KarpenterController::start(const KarpenterPool& pool) {
   std::error_code ignored;
   fs::create_directories(place(""), ignored);
   const std::string built = ProjectController::folder("karpenter");
   BERTH_TRY(cluster_.apply(built + "/manifests.yaml"));
   BERTH_TRY(write_text(place("machines.json"), kMachines));
-  BERTH_TRY(make_pool(gpus));
+  BERTH_TRY(make_pool(pool));
   BERTH_ASSIGN(const int metrics, free_port());
   BERTH_ASSIGN(const int health, free_port());
   BERTH_ASSIGN(process_, Process::start({.argv = {built + "/karpenter"},

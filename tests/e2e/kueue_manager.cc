@@ -87,9 +87,11 @@ Status KueueManager::install() {
   return cluster_.apply(path);
 }
 
-Status KueueManager::configure(const std::vector<std::string>& left_alone) {
+Status KueueManager::configure(const std::vector<std::string>& left_alone, int ready_within_s) {
   std::string others = fmt::format("kube-system, {}", kNamespace);
   for (const auto& ns : left_alone) others += ", " + ns;
+  const std::string ready =
+      ready_within_s == 0 ? "" : fmt::format("waitForPodsReady: {{timeout: {}s}}", ready_within_s);
   return write_text(folder() + "/config.yaml",
                     fmt::format(R"(
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -103,8 +105,9 @@ integrations: {{frameworks: [batch/job, pod]}}
 featureGates: {{VisibilityOnDemand: false}}
 managedJobsNamespaceSelector:
   matchExpressions: [{{key: kubernetes.io/metadata.name, operator: NotIn, values: [{5}]}}]
+{6}
 )",
-                                kNamespace, health_port_, webhook_port_, folder(), kLease, others));
+                                kNamespace, health_port_, webhook_port_, folder(), kLease, others, ready));
 }
 
 bool KueueManager::lay_certificate() {
@@ -130,14 +133,14 @@ bool KueueManager::holds_lease() {
   return reply.ok() && !json::parse(reply.body)["spec"].value("holderIdentity", "").empty();
 }
 
-Status KueueManager::start(const std::vector<std::string>& left_alone) {
+Status KueueManager::start(const std::vector<std::string>& left_alone, int ready_within_s) {
   if (kubeconfig_.empty()) {
     BERTH_ASSIGN(kubeconfig_,
                  cluster_.kubeconfig_for(
                      fmt::format("system:serviceaccount:{}:kueue-controller-manager", kNamespace),
                      {"system:serviceaccounts", fmt::format("system:serviceaccounts:{}", kNamespace)}));
   }
-  BERTH_TRY(configure(left_alone));
+  BERTH_TRY(configure(left_alone, ready_within_s));
   BERTH_ASSIGN(process_, Process::start({.argv = {program(), "--kubeconfig", kubeconfig_, "--config",
                                                   folder() + "/config.yaml", "--zap-log-level=2"},
                                          .log = log()}));

@@ -29,13 +29,14 @@ class KueueManager {
   // Also puts back what was deleted of it.
   Status install();
   // Returns when its webhooks answer and it holds its lease. `left_alone`: namespaces that managedJobsNamespaceSelector leaves out.
-  Status start(const std::vector<std::string>& left_alone = {});
+  // `ready_within_s`: of waitForPodsReady; 0: its default, half an hour.
+  Status start(const std::vector<std::string>& left_alone = {}, int ready_within_s = 0);
   // As when its Deployment is scaled to none: it gives its lease back.
   Status stop();
   Status delete_webhook_configurations();
 
  private:
-  Status configure(const std::vector<std::string>& left_alone);
+  Status configure(const std::vector<std::string>& left_alone, int ready_within_s);
   Status choose_ports();
   // Whether the certificate is there, which Kueue makes when it starts for the first time.
   bool lay_certificate();

@@ -44,6 +44,9 @@ class WorkloadsTest : public BerthTest {
     // $BERTH_KUEUE_CRDS: a folder with Kueue's own schemas, whose rules are stricter than ours.
     const char* crds = std::getenv("BERTH_KUEUE_CRDS");
     ASSERT_OK(cluster_->apply(crds != nullptr ? crds : BERTH_SOURCE_DIR "/deploy/crds"));
+    create_queue(gpus);
+  }
+  void create_queue(int gpus) {
     create(std::string(kGroup) + "/resourceflavors", json::parse(R"({
       "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}})"));
     json queue = json::parse(R"({

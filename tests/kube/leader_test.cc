@@ -85,6 +85,28 @@ TEST(Leader, TheLeaseIsGivenBackWhileARenewalIsUnderWay) {
   EXPECT_EQ((*api.get(kLease))["spec"]["holderIdentity"], "");
 }
 
+TEST(Leader, ALeaseThatIsTakenAtTheMomentOfTheEndIsGivenBack) {
+  for (const bool exists : {false, true}) {
+    FakeApiServer api;
+    if (exists) {
+      Candidate former(api, "former");
+      ASSERT_TRUE(wait_for([&] { return former.elector->is_leader(); }));
+      former.elector.reset();
+    }
+    const char* method = exists ? "PUT" : "POST";
+    api.add_fault(
+        {.kind = FaultKind::kDelayAnswer, .method = method, .contains = "/leases", .delay_ms = 300});
+    const auto before = api.count(method, "/leases");
+    auto a = std::make_unique<Candidate>(api, "a", 10'000, 8000);
+    ASSERT_TRUE(wait_for([&] { return api.count(method, "/leases") > before; }));
+    a->elector.reset();
+    EXPECT_EQ(a->started.load(), 0u);
+    const auto lease = api.get(kLease);
+    ASSERT_TRUE(lease.has_value());
+    EXPECT_EQ((*lease)["spec"]["holderIdentity"], "") << (exists ? "taken" : "made");
+  }
+}
+
 TEST(Leader, ALeaderThatCannotRenewStopsBeforeAnotherStarts) {
   FakeApiServer api;
   Candidate a(api, "a");
