@@ -1,11 +1,12 @@
-// What gangs cost that find no nodes: 20 suspended Jobs of one to eight whole nodes in two queues, and Karpenter with its KWOK provider,
-// which makes the nodes. A gang works from the moment at which all of its pods run. A node costs from its order until it is gone.
+// The cost of gangs that find no nodes: 20 suspended Jobs of one to eight whole nodes, in two queues. Karpenter makes the nodes, with its
+// KWOK provider. A gang works from the moment at which all of its pods run. A node costs from its order until it is gone.
 //
-// Needs Karpenter, and the last tests Kueue's manager, which decide about the same work with kube-scheduler; without these they skip:
+// The tests need Karpenter. The last ones need Kueue's manager, too, which decides about the same work with kube-scheduler. They skip
+// where these are missing. A gang works for BERTH_E2E_BOUGHT_SECONDS (5). A node comes after half of that time, and goes when it was
+// empty for two thirds of it.
 //   scripts/controllers build karpenter
 //   export BERTH_KUEUE_MANAGER="$(scripts/kueue-oracle manager)" BERTH_E2E_BOUGHT_SECONDS=30
 //   build/release/tests/e2e/test_e2e --gtest_filter='BerthBoughtNodes.*'
-// BERTH_E2E_BOUGHT_SECONDS (5): how long a gang works. A node comes after half of it, and goes when it was empty for two thirds of it.
 #include <array>
 #include <cstdio>
 #include <optional>
