@@ -28,7 +28,11 @@ std::string text_of(const Bio& bio) {
 
 std::string private_pem(EVP_PKEY* key) {
   const Bio bio(BIO_new(BIO_s_mem()));
-  PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+  if (EVP_PKEY_is_a(key, "RSA") == 1) {
+    PEM_write_bio_PrivateKey_traditional(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+  } else {
+    PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+  }
   return text_of(bio);
 }
 
@@ -130,8 +134,8 @@ const std::string& Authority::cert_pem() const {
   return impl_->pem;
 }
 
-Result<KeyPair> Authority::server(const std::string& common_name, const std::string& names) const {
-  return impl_->issue(common_name, {}, "serverAuth", names.c_str());
+Result<KeyPair> Authority::server(const std::string& common_name, const std::string& names, bool rsa) const {
+  return impl_->issue(common_name, {}, "serverAuth", names.c_str(), rsa);
 }
 
 Result<KeyPair> Authority::client(const std::string& user, const std::vector<std::string>& groups,

@@ -1,6 +1,6 @@
 // A certificate authority for one test cluster, made in memory with OpenSSL, written as PEM. Its own key is RSA 2048, as kubeadm's: the API
 // server verifies the client's certificate with each request, which with an authority of EC P-256 took a fifth of its CPU. All
-// other keys are P-256, but where a client asks for RSA.
+// other keys are P-256, but where a program reads RSA alone. Those stand in the form PKCS #1.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,10 @@ class Authority {
   ~Authority();
 
   const std::string& cert_pem() const;
-  // For a server on 127.0.0.1 and localhost, or of these names ("DNS:...,IP:...").
+  // For a server on 127.0.0.1 and localhost, or of these names ("DNS:...,IP:..."). `rsa`: for programs that read no other keys.
   Result<KeyPair> server(const std::string& common_name,
-                         const std::string& names = "IP:127.0.0.1,DNS:localhost") const;
-  // For a Kubernetes user: the common name is the user, the organisations are its groups. `rsa`: for clients that read no other keys.
+                         const std::string& names = "IP:127.0.0.1,DNS:localhost", bool rsa = false) const;
+  // For a Kubernetes user: the common name is the user, the organisations are its groups.
   Result<KeyPair> client(const std::string& user, const std::vector<std::string>& groups,
                          bool rsa = false) const;
 

@@ -32,7 +32,7 @@ struct ControllerRow {
   std::string_view mounted = {};          // a file, whatever is in it, that it waits for
   std::string_view program = {};  // of tools/controllers, if not its name: it is a second process of that
   std::string_view secret = {};   // that has the certificate of its webhooks, in its namespace
-  bool rsa = false;               // it reads no other client keys
+  bool rsa = false;               // it reads no other keys
   int port = 0;                   // it answers for its health on this port, whatever others do
 };
 
@@ -112,7 +112,8 @@ const std::vector<ControllerRow>& rows() {
                 "--webhook-secret-namespace=spark-operator",
                 "--health-probe-bind-address=127.0.0.1:{health}"},
        .program = "spark",
-       .secret = "spark-operator-webhook-certs"},
+       .secret = "spark-operator-webhook-certs",
+       .rsa = true},
       {.name = "trainer",  // it needs jobset
        .account = "kubeflow-system:kubeflow-trainer-controller-manager",
        .served = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs",
@@ -256,7 +257,8 @@ Status ProjectController::install() {
   if (const auto at = kept.find(row_->webhooks); !row_->webhooks.empty() && at != std::string::npos)
     kept.insert(at, "found-by-url.");
   BERTH_ASSIGN(const Authority authority, Authority::create(name() + "-webhooks"));
-  BERTH_ASSIGN(const KeyPair pair, authority.server(name() + "-webhook"));
+  BERTH_ASSIGN(const KeyPair pair,
+               authority.server(name() + "-webhook", "IP:127.0.0.1,DNS:localhost", row_->rsa));
   BERTH_TRY(write_text(certificates + "/tls.crt", pair.cert_pem));
   BERTH_TRY(write_text(certificates + "/tls.key", pair.key_pem));
   BERTH_TRY(write_text(place("manifests.yaml"), by_url(kept, webhook_port_, base64(authority.cert_pem()))));
