@@ -286,11 +286,6 @@ TEST_F(VolcanoJobs, SubgroupsStartInTurnEachWhole) {
   EXPECT_EQ(bound("serve"), 2U) << "no half of one";
   free_one(0);
   expect_bound("serve", 4);
-  // One that has lost a pod gets it again.
-  ASSERT_OK(expect_ok(cluster_->client().del(std::string(kPods) + "/serve-0-1"), "deleting a pod"));
-  EXPECT_TRUE(eventually([&] { return bound("serve") == 3; }));
-  make(0, 1);
-  expect_bound("serve", 4);
   free_one(1);
   free_one(2);
   expect_bound("serve", 6);

@@ -133,6 +133,9 @@ struct OwnerKind {
   Ask (*released)(const Ask& ask, std::int64_t pods);
   Ask (*suspended)(const Ask& ask);
 
+  // Its controller may take so long to make the first pod after its release; 0: as long as any (--gang-deadline).
+  DurationMs pods_within = 0;
+
   bool can_be_held() const { return release != nullptr; }
   const KindInfo& info() const { return info_of(kind); }
   std::string_view word() const { return info().word; }

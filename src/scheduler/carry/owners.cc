@@ -108,7 +108,7 @@ std::optional<SlotPlacement> Owners::take(const dialect::PodView& pod, TimeMs no
   if (info && info->revision != entry.revision) {
     spdlog::info("{}: its pods differ from its template; Berth places them again", name_of(entry.ask));
     places_.forget_promised(workload, Comes::kOfRelease);
-    entry.deadline = now + options_.pods_within;
+    entry.deadline = now + pods_within(entry);
     timers_.emplace(entry.deadline, workload);
     return std::nullopt;
   }
@@ -215,7 +215,7 @@ std::optional<Decision> Owners::answered(const Answer& answer, TimeMs now) {
     failures_.erase(answer.uid);
     entry.settled = true;
     if (!entry.suspend && expects_pods_of(answer.uid)) {
-      entry.deadline = now + options_.pods_within;
+      entry.deadline = now + pods_within(entry);
       timers_.emplace(entry.deadline, answer.uid);
     }
     if (entry.suspend) timers_.emplace(now + options_.most_pause, answer.uid);
@@ -279,8 +279,9 @@ void Owners::forget(std::string_view workload) {
 }
 
 void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
-  const TimeMs heard = std::max(entry.deadline, last_arrival_ + options_.pods_within);
-  const TimeMs most = entry.released + kMostWaits * options_.pods_within;
+  const DurationMs within = pods_within(entry);
+  const TimeMs heard = std::max(entry.deadline, last_arrival_ + within);
+  const TimeMs most = entry.released + kMostWaits * within;
   const std::size_t open = places_.promised(workload, Comes::kOfRelease);
   if (open > 0 && heard > now && now < most) {
     entry.deadline = std::min(heard, most);
@@ -294,11 +295,11 @@ void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
                          });
   entry.deadline = 0;
   if (all_bound) return settle(workload);
-  const std::string why = open == 0
-                              ? fmt::format("its pods differ from its template, and did not fit within {} s",
-                                            options_.pods_within / kSecond)
-                              : fmt::format("{} of its pods were not created within {} s of its release",
-                                            open, (now - entry.released) / kSecond);
+  const std::string why =
+      open == 0
+          ? fmt::format("its pods differ from its template, and did not fit within {} s", within / kSecond)
+          : fmt::format("{} of its pods were not created within {} s of its release", open,
+                        (now - entry.released) / kSecond);
   spdlog::warn("{}: {}; it is suspended again", name_of(entry.ask), why);
   // The engine evicts slots with a place, which leads to suspend(). If there are none, there is no such decision.
   events_.push_back(Withdraw{workload, why});

@@ -29,6 +29,7 @@
 // Cost: O(slots) per release, O(log n) per pod and timer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -131,6 +132,9 @@ class Owners {
   void settle(const std::string& workload);
   bool expects_pods_of(std::string_view workload) const {
     return places_.promised(workload, Comes::kOfRelease) > 0;
+  }
+  DurationMs pods_within(const Entry& entry) const {
+    return std::max(options_.pods_within, entry.ask.kind->pods_within);
   }
   // A place of it was the last that a pod was to take.
   void all_taken(const std::string& workload);

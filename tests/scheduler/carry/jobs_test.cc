@@ -464,6 +464,36 @@ TEST_F(JobsTest, PodsThatTurnOutLargerAndHaveNoRoomAreSuspendedAgain) {
   EXPECT_TRUE(w_.core->engine().audit());
 }
 
+// The Spark operator runs a program before there is a pod.
+TEST_F(JobsTest, PodsOfASlowKindHaveTheTimeThatItsKindSays) {
+  w_.object(
+      dialect::Kind::kNode, "n1",
+      R"({"metadata":{"name":"n1","uid":"uid-n1"},"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"110"}}})");
+  w_.object(dialect::Kind::kClusterQueue, "team",
+            R"({"metadata":{"name":"team"},"spec":{"namespaceSelector":{},
+      "resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"any","resources":[
+      {"name":"cpu","nominalQuota":"100"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}})");
+  const auto application = [&](bool suspend, int generation) {
+    return fmt::format(R"({{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication",
+      "metadata":{{"name":"pi","namespace":"default","uid":"uid-pi","generation":{},"resourceVersion":"{}",
+      "labels":{{"kueue.x-k8s.io/queue-name":"team"}}}},
+      "spec":{{"suspend":{},"type":"Python","driver":{{"cores":1,"memory":"1g","schedulerName":"berth"}},
+      "executor":{{"instances":1,"cores":1,"memory":"1g","schedulerName":"berth"}}}}}})",
+                       generation, ++w_.version, suspend);
+  };
+  w_.object(dialect::kind_named("SparkApplication").value(), "pi", application(true, 1));
+  w_.turn();
+  ASSERT_EQ(w_.only(Step::kOwner), "pi");
+  w_.answer(Step::kOwner, "pi", Outcome::kOk, "", application(false, 2));
+  w_.pass(31 * kSecond);
+  w_.pass(4 * kMinute);
+  EXPECT_TRUE(w_.take(Step::kOwner).empty()) << "five minutes are not over";
+  w_.pass(kMinute);
+  const auto sent = w_.take(Step::kOwner);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(suspends(sent[0]));
+}
+
 TEST_F(JobsTest, WhereItMayNotBeSuspendedItsPodsAreDeleted) {
   w_.node("n1", 2);
   JobText low;

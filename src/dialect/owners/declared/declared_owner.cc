@@ -366,7 +366,8 @@ OwnerKind declared_row(const Declaration& declaration, Kind kind) {
                 .make_changeable = nullptr,
                 .make_pods = make_declared,
                 .released = nullptr,
-                .suspended = nullptr};
+                .suspended = nullptr,
+                .pods_within = declaration.pods_within};
   if (declaration.suspend.empty()) return out;
   out.release = release_declared;
   out.suspend = suspend_declared;

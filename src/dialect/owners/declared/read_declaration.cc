@@ -235,6 +235,9 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
   out.suspend_when = read_rule(f, "suspendWhen");
   if (out.suspend.empty() && !out.suspend_when.empty())
     f.error("suspendWhen", "says when suspend may be set, and there is no suspend");
+  out.pods_within = f.duration_or("podsWithin", 0, kSecond, kHour);
+  if (out.suspend.empty() && out.pods_within != 0)
+    f.error("podsWithin", "is the time after its release, and there is no suspend");
   if (text::Fields managed = f.optional_child("managedBy")) {
     out.managed_by = path_at(managed, "at", false);
     out.own_controllers = managed.strings("own");

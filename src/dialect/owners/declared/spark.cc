@@ -6,6 +6,7 @@ namespace {
 
 // The driver makes the executors once it runs, so that the gang starts without them, and their places are kept. Suspended, an application
 // loses its driver, and the executors with it. With dynamic allocation it begins with as many executors as it says, and others join them.
+// The operator runs spark-submit for the driver's pod, a program of Java: half a minute on a busy machine.
 constexpr std::string_view kKindsOfSpark = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -15,6 +16,7 @@ kinds:
     resource: sparkapplications
     description: A Spark application of a driver and executors.
     suspend: spec.suspend
+    podsWithin: 5m
     ready: {at: status.applicationState.state, words: [RUNNING]}
     completed: {at: status.applicationState.state, words: [COMPLETED]}
     failed: {at: status.applicationState.state, words: [FAILED]}
