@@ -7,6 +7,7 @@
 #include "dialect/intake/intake_state.h"
 
 namespace berth::dialect {
+
 std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const {
   const Impl& s = *impl_;
   const GangSystem* system = gang_system(kind);

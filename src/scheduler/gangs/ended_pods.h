@@ -39,7 +39,10 @@ class EndedPods {
   // Asks for members that have left.
   void work(TimeMs now);
   void answered(Answer&& answer, TimeMs now);
-  TimeMs next_due() const { return waiting_.empty() ? kEndOfTime : rest_until_; }
+  // With kMostAsked under way, an answer is what it waits for.
+  TimeMs next_due() const {
+    return waiting_.empty() || asked_.size() >= kMostAsked ? kEndOfTime : rest_until_;
+  }
 
  private:
   void ask_page();

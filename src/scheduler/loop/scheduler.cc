@@ -38,6 +38,12 @@ std::string_view name_of(Step step) {
   switch (step) {
     case Step::kBind:
       return "bind";
+    case Step::kRead:
+    case Step::kLook:
+    case Step::kMissing:
+    case Step::kNodePools:
+    case Step::kEnded:
+      return "read";
     case Step::kMark:
       return "mark";
     case Step::kDelete:
@@ -60,9 +66,8 @@ std::string_view name_of(Step step) {
       return "gang-status";
     case Step::kClaim:
       return "claim";
-    default:
-      return "read";
   }
+  return "";
 }
 
 // Writes of one term of leadership.
