@@ -80,7 +80,7 @@ static Site site_of(std::int64_t idle, std::int64_t cpu, const Shape& shape) {
 static Score score_fragmentation(const NodeTable& nodes, Fragments& fragments, NodeId node,
                                  const Shape& shape, DeviceRequestId request, Mode mode) {
   DeviceStates& states = nodes.device_states();
-  const Fragments::Here here = fragments.here(nodes, node, mode);
+  const Fragments::Here& here = fragments.here(nodes, node, mode);
   const DeviceStateId state = here.state;
   const Site site = site_of(here.idle, here.cpu, shape);
   const auto key = [&](DeviceStateId at, const Take& take) {
