@@ -114,8 +114,12 @@ func newWorld(ctx context.Context, texts []json.RawMessage) (*world, []string, e
 			w.nodes = append(w.nodes, o)
 		default:
 			legacyscheme.Scheme.Default(o)
-			if _, err := meta.Accessor(o); err != nil {
+			about, err := meta.Accessor(o)
+			if err != nil {
 				return nil, nil, fmt.Errorf("object %d: %w", i, err)
+			}
+			if about.GetResourceVersion() == "" {
+				about.SetResourceVersion("1") // 1.34 compares versions of volumes
 			}
 			if class, is := o.(*storagev1.StorageClass); is && class.VolumeBindingMode == nil {
 				return nil, nil, fmt.Errorf("object %d: no volumeBindingMode", i)
