@@ -60,6 +60,13 @@ std::string volumes_text(const ResourceList& attaches) {
   return out.str();
 }
 
+std::string mounts_text(const std::vector<SharedVolume>& mounts) {
+  Words out;
+  for (const SharedVolume& volume : mounts)
+    out.add(fmt::format("shared volume {} of {}", volume.name, volume.driver));
+  return out.str();
+}
+
 std::string pod_text(const PodTemplate& pod) {
   Words out;
   out.add(pod.requests.str());
@@ -69,6 +76,7 @@ std::string pod_text(const PodTemplate& pod) {
   if (!pod.preferred_affinity.empty()) out.add("with preferred affinity");
   for (const VolumeNodes& volume : pod.volumes) out.add("with " + volume.words);
   out.add(volumes_text(pod.attaches));
+  out.add(mounts_text(pod.mounts));
   for (const auto& t : pod.tolerations) out.add("tolerates " + (t.key.empty() ? "all" : t.key));
   for (const auto& what : pod.unsupported) out.add("not supported: " + what);
   return out.str();
@@ -160,6 +168,7 @@ Told tell(const ForeignPodUpsert& e) {
   out.add(e.pod.requests.str());
   out.add(devices_text(e.pod.devices));
   out.add(volumes_text(e.pod.attaches));
+  out.add(mounts_text(e.pod.mounts));
   return {e.pod.uid, fmt::format("on {}: {}", e.pod.node, out.str())};
 }
 Told tell(const ForeignPodRemove& e) {

@@ -54,9 +54,9 @@ struct SelectorTerm {
 // Whether one of the terms holds for the node. None matches nothing.
 bool any_matches(const std::vector<SelectorTerm>& terms, const Labels& node_labels, const std::string& name);
 
-// The nodes on which one volume of a pod can be used.
+// The nodes on which one volume of a pod can be used, or those that have a feature which it needs.
 struct VolumeNodes {
-  std::string words;                // for messages: which volume, and on which nodes it is
+  std::string words;                // for messages: which volume, and on which nodes it is; or the feature
   std::vector<SelectorTerm> nodes;  // one of them must match; none: no node has the volume
 
   template <class Self, class Visitor>
@@ -65,6 +65,19 @@ struct VolumeNodes {
     v("nodes", s.nodes);
   }
   bool operator==(const VolumeNodes&) const = default;
+};
+
+// A volume of CSI that several pods may mount. On its node it counts once against the limit of its driver (Node::attachable).
+struct SharedVolume {
+  std::string driver;
+  std::string name;  // unique for the driver
+
+  template <class Self, class Visitor>
+  static void fields(Self& s, Visitor&& v) {
+    v("driver", s.driver);
+    v("name", s.name);
+  }
+  bool operator==(const SharedVolume&) const = default;
 };
 
 struct PreferredTerm {

@@ -103,6 +103,7 @@ struct ForeignPod {
   std::vector<std::string> selected;  // and PodTemplate::selected
   bool ending = false;                // it is being deleted: it has its room, and a spread does not count it
   ResourceList attaches;              // as PodTemplate::attaches
+  std::vector<SharedVolume> mounts;   // and PodTemplate::mounts
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -115,6 +116,7 @@ struct ForeignPod {
     v("selected", s.selected);
     v("ending", s.ending);
     v("attaches", s.attaches);
+    v("mounts", s.mounts);
   }
   bool operator==(const ForeignPod&) const = default;
 };

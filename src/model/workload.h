@@ -32,6 +32,7 @@ struct PodTemplate {
   Shared<std::vector<VolumeNodes>> volumes;  // all of them must match, beside the required affinity
   ResourceList
       attaches;  // volumes that its node attaches for it, by driver (Node::attachable); no quota has them
+  std::vector<SharedVolume> mounts;  // and those that other pods may mount, too
   Shared<std::vector<Toleration>> tolerations;
   Placement placement = Placement::kDefault;  // how its nodes are chosen; default: as its queue says
   Shared<std::vector<CountedTerm>> terms;     // all of them must hold
@@ -60,6 +61,7 @@ struct PodTemplate {
     v("preferred_affinity", s.preferred_affinity);
     v("volumes", s.volumes);
     v("attaches", s.attaches);
+    v("mounts", s.mounts);
     v("tolerations", s.tolerations);
     v("terms", s.terms);
     v("preferred_terms", s.preferred_terms);

@@ -360,7 +360,7 @@ std::string Checker::place_slot(SlotRecord& slot, const Taken& taken, SlotState 
   for (const When when : {When::kNow, When::kAfter}) {
     if (when == When::kNow && to == SlotState::kHeld) continue;
     const std::string_view moment = when == When::kNow ? "now" : "once releasing pods are gone";
-    for (const auto& [resource, amount] : taken.amounts) {
+    for (const auto& [resource, amount] : ledger_.amounts_on(node, taken.amounts, taken.mounts, when)) {
       if (amount == 0) continue;
       const std::int64_t left = ledger_.capacity(node, resource) - ledger_.used(node, resource, when);
       if (amount > left) {

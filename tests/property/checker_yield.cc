@@ -499,7 +499,9 @@ bool Checker::over_somewhere(const WorkloadRecord& w,
         !ledger_.spread_trouble({{&pod, taken.node, &w.sets[s][i]}}, {When::kAfter, When::kAfter, true})
              .empty())
       return true;
-    for (const auto& [resource, amount] : taken.amounts) {
+    ResourceList amounts = taken.amounts;
+    for (const SharedVolume& volume : taken.mounts) amounts.set(Ledger::places_of(volume), 1);
+    for (const auto& [resource, amount] : amounts) {
       if (amount > 0 &&
           ledger_.used(taken.node, resource, When::kAfter) > ledger_.capacity(taken.node, resource))
         return true;

@@ -306,6 +306,7 @@ std::vector<Event> events_of(const History& history, const Step& step, const Led
       Random ending(step.seed ^ 2);
       Random volumes(step.seed ^ 3);
       if (p.volumes && volumes.chance(1, 2)) pod.attaches.set("disk", volumes.between(1, 2));
+      if (p.volumes) draw_shared_volumes(volumes, pod.mounts);
       pod.ending = p.spreads && ending.chance(1, 4);
       return {ForeignPodUpsert{pod}};
     }

@@ -505,6 +505,7 @@ Taken Ledger::taken(const WorkloadRecord& workload, const PodSet& set, std::size
   out.amounts = amounts_of(set.pod);
   out.devices = set.pod.claim.requests;
   out.ports = set.pod.ports;
+  out.mounts = set.pod.mounts;
   const std::string& queue = workload.spec.queue;
   if (!limited(queue)) return out;
   ResourceList counted = set.pod.total().value();

@@ -30,6 +30,7 @@ struct Taken {
   ResourceList amounts;                // requests, devices and volumes
   std::vector<DeviceRequest> devices;  // what it asked for
   std::vector<HostPort> ports;         // of its node
+  std::vector<SharedVolume> mounts;    // volumes that other pods may have too
   std::vector<std::int64_t> indices;   // which devices of the node
   bool indices_known = true;           // false where it was seen and not decided
   bool opaque = false;                 // quota only: no node, no devices
@@ -133,6 +134,13 @@ class Ledger {
   // All that a pod takes of its node, its volumes too.
   static ResourceList amounts_of(const PodTemplate& pod);
   std::int64_t used(const std::string& node, const std::string& resource, When when) const;
+  // The resource of the driver's volumes.
+  static std::string places_of(const SharedVolume& volume);
+  // The same, as the node counts it at that time: a shared volume is one more where no pod there has it.
+  ResourceList amounts_on(const std::string& node, ResourceList amounts,
+                          const std::vector<SharedVolume>& mounts, When when) const;
+  // Shared volumes that pods on the node have.
+  std::set<std::pair<std::string, std::string>> mounted(const std::string& node, When when) const;
   // Thousandths of the device in use, as far as the user is known.
   std::int64_t device_used(const std::string& node, const std::string& resource, std::int64_t index,
                            When when) const;

@@ -6,7 +6,7 @@
 namespace berth::property {
 namespace {
 
-constexpr std::string_view kOfVolumes = "volumes of ";  // with the driver behind
+const std::string kOfVolumes = "volumes of ";  // with the driver behind
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 50;
 
 bool label_matches(const Requirement& r, const std::string* value) {
@@ -90,7 +90,7 @@ std::int64_t Ledger::capacity(const std::string& node, const std::string& resour
 
 ResourceList Ledger::amounts_of(const PodTemplate& pod) {
   ResourceList out = pod.total().value();
-  for (const auto& [driver, volumes] : pod.attaches) out.set(std::string(kOfVolumes) + driver, volumes);
+  for (const auto& [driver, volumes] : pod.attaches) out.set(kOfVolumes + driver, volumes);
   return out;
 }
 
@@ -110,7 +110,45 @@ std::int64_t Ledger::used(const std::string& node, const std::string& resource, 
     if (resource.starts_with(kOfVolumes)) sum += pod.attaches.get(resource.substr(kOfVolumes.size()));
     for (const DeviceRequest& d : pod.devices) sum += d.resource == resource ? d.count * d.milli : 0;
   }
+  if (!resource.starts_with(kOfVolumes)) return sum;
+  for (const auto& [driver, name] : mounted(node, when)) sum += kOfVolumes + driver == resource ? 1 : 0;
   return sum;
+}
+
+std::set<std::pair<std::string, std::string>> Ledger::mounted(const std::string& node, When when) const {
+  std::set<std::pair<std::string, std::string>> out;
+  const auto add = [&](const std::vector<SharedVolume>& mounts) {
+    for (const SharedVolume& volume : mounts) out.emplace(volume.driver, volume.name);
+  };
+  for (const auto& [uid, w] : workloads) {
+    for (const auto& set : w.sets) {
+      for (const auto& slot : set) {
+        if (charges_when(slot.state, when) && slot.taken.node == node) add(slot.taken.mounts);
+      }
+    }
+  }
+  for (const auto& [uid, pod] : foreign) {
+    if (pod.node == node) add(pod.mounts);
+  }
+  return out;
+}
+
+std::string Ledger::places_of(const SharedVolume& volume) {
+  return kOfVolumes + volume.driver;
+}
+
+ResourceList Ledger::amounts_on(const std::string& node, ResourceList amounts,
+                                const std::vector<SharedVolume>& mounts, When when) const {
+  if (mounts.empty()) return amounts;
+  const auto there = mounted(node, when);
+  std::set<std::pair<std::string, std::string>> mine;
+  for (const SharedVolume& volume : mounts) {
+    const std::string places = places_of(volume);
+    const bool is_new = !there.contains({volume.driver, volume.name});
+    if (mine.emplace(volume.driver, volume.name).second && is_new)
+      amounts.set(places, amounts.get(places) + 1);
+  }
+  return amounts;
 }
 
 std::int64_t Ledger::device_used(const std::string& node, const std::string& resource, std::int64_t index,
@@ -271,11 +309,14 @@ bool Ledger::flavor_suits(const PodTemplate& pod, const std::string& flavor) con
 std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& node) const {
   std::int64_t fit = kInt64Max;
   for (const When when : {When::kNow, When::kAfter}) {
-    const ResourceList total = amounts_of(pod);
-    for (const auto& [resource, amount] : total) {
+    const ResourceList each = amounts_of(pod);
+    const ResourceList first = amounts_on(node, each, pod.mounts, when);
+    for (const auto& [resource, amount] : first) {
       if (amount == 0) continue;
-      const std::int64_t left = capacity(node, resource) - used(node, resource, when);
-      fit = std::min(fit, std::max<std::int64_t>(0, left) / amount);
+      const std::int64_t left =
+          capacity(node, resource) - used(node, resource, when) - (amount - each.get(resource));
+      if (left < each.get(resource)) return 0;
+      if (each.get(resource) > 0) fit = std::min(fit, left / each.get(resource));
     }
   }
   for (const When when : {When::kNow, When::kAfter}) {

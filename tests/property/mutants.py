@@ -43,6 +43,10 @@ MUTANTS = [
         ('  for (const auto& [r, most] : limits) accounts_[',
          '  for (const auto& [r, most] : limits)\n    if (!broken("limits-ignored")) accounts_['),
     ]),
+    ('shared-ignored', 2, 'a shared volume takes no place of its node', 'nodes/room.cc', [
+        ('account.used[plane] - nodes.mounted().missing(',
+         'account.used[plane] - (broken("shared-ignored") ? 0 : 1) * nodes.mounted().missing('),
+    ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',
          '    if (need == 0 || broken("quota-ignored")) continue;\n'),

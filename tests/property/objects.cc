@@ -379,8 +379,22 @@ void draw_volumes(const Profile& p, Random& r, PodTemplate& pod) {
   if (r.chance(1, 2)) pod.attaches.set("disk", r.between(1, 3));
 }
 
+}  // namespace
+
+void draw_shared_volumes(Random& r, std::vector<SharedVolume>& out) {
+  if (!r.chance(1, 2)) return;
+  for (const char* name : {"data", "models", "scratch"}) {
+    if (r.chance(1, 2)) out.push_back({"disk", name});
+  }
+}
+
+namespace {
+
 void set_volumes(const Profile& p, Group& group, Random& r) {
-  for (PodSet& set : group.pod_sets) draw_volumes(p, r, set.pod);
+  for (PodSet& set : group.pod_sets) {
+    draw_volumes(p, r, set.pod);
+    draw_shared_volumes(r, set.pod.mounts);
+  }
   for (Group& child : group.groups) set_volumes(p, child, r);
 }
 

@@ -71,6 +71,9 @@ bool has_terms(const Workload& w);
 // In all pod sets: in which flavors they get quota alone until nodes have come.
 void set_awaited(Group& group, const std::vector<std::string>& flavors);
 
+// Volumes of few that there are, so that pods often share them; often none.
+void draw_shared_volumes(Random& r, std::vector<SharedVolume>& out);
+
 // One or two, of few that there are: they often stand in each other's way.
 std::vector<HostPort> make_ports(Random& r);
 

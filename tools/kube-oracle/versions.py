@@ -5,6 +5,8 @@ Each draws numbers of its own, so that a seed makes the same state for all versi
 import random
 
 OPERATORS_SINCE = (1, 35)  # Lt and Gt in tolerations: the oracle has their alpha gate on
+FEATURES_SINCE = (1, 36)  # declared by nodes
+MISSING_SINCE = (1, 37)  # preventPodSchedulingIfMissing of a CSIDriver
 AMOUNTS = {"cpu": ["100m", "500m", "1", "2"], "memory": ["128Mi", "512Mi", "1Gi"]}
 
 
@@ -17,7 +19,31 @@ def add(objects, seed, version):
     resize(objects, random.Random(f"resizes {seed}"))
     if number(version) >= OPERATORS_SINCE:
         compare(objects, random.Random(f"operators {seed}"))
+    if number(version) >= FEATURES_SINCE:
+        declare(objects, random.Random(f"features {seed}"))
+    if number(version) >= MISSING_SINCE:
+        guard(objects, random.Random(f"drivers {seed}"))
     return objects
+
+
+def declare(objects, r):
+    """In one state of five, containers that end with all others of their pod, and nodes that can do that."""
+    if r.random() > 0.2:
+        return
+    for one in objects:
+        if one["kind"] == "Node" and r.random() < 0.6:
+            one["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
+        if one["kind"] == "Pod" and not one["spec"].get("nodeName") and r.random() < 0.3:
+            one["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[
+                {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}])
+
+
+def guard(objects, r):
+    """In one state of four with a driver, pods with its volumes go only to nodes that list it."""
+    names = sorted({o["spec"]["csi"]["driver"] for o in objects if o["kind"] == "PersistentVolume" and "csi" in o["spec"]})
+    if r.random() < 0.25:
+        objects += [{"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name},
+                     "spec": {"preventPodSchedulingIfMissing": r.random() < 0.8}} for name in names]
 
 
 def resize(objects, r):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace berth::dialect {
 namespace {
@@ -12,26 +13,39 @@ std::string uid_of(const std::string& attachment) {
   return fmt::format("attachment:{}", attachment);
 }
 
-// The engine charges all pods that stay, and one counts.
-std::int64_t too_many(std::int64_t staying) {
-  return std::max<std::int64_t>(staying - 1, 0);
-}
-
 }  // namespace
 
+// The engine charges all pods that stay, and one counts.
+std::int64_t AttachBook::too_many(const Use& use) {
+  return std::max<std::int64_t>(use.staying - (use.sharing > 0 ? 0 : 1), 0);
+}
+
 ResourceList AttachBook::limits(std::string_view node) const {
-  const auto known = limits_.find(node);
-  if (known == limits_.end()) return {};
-  ResourceList out = known->second;
+  ResourceList out;
+  if (const auto known = limits_.find(node); known != limits_.end()) out = known->second;
   if (const auto more = too_many_.find(node); more != too_many_.end()) {
     for (const auto& [driver, charges] : more->second) {
       if (out.has(driver)) out.set(driver, out.get(driver) + charges);
     }
   }
+  const auto there = drivers_.find(node);
+  for (const std::string& driver : must_be_there_) {
+    if (there == drivers_.end() || !there->second.contains(driver)) out.set(driver, 0);
+  }
   return out;
 }
 
-void AttachBook::set_limits(const std::string& node, const ResourceList& limits) {
+bool AttachBook::set_must_be_there(const std::string& driver, bool must) {
+  return must ? must_be_there_.insert(driver).second : must_be_there_.erase(driver) > 0;
+}
+
+void AttachBook::set_limits(const std::string& node, const ResourceList& limits,
+                            std::set<std::string> drivers) {
+  if (drivers.empty()) {
+    drivers_.erase(node);
+  } else {
+    drivers_.insert_or_assign(node, std::move(drivers));
+  }
   if (limits.empty()) {
     limits_.erase(node);
   } else {
@@ -98,17 +112,17 @@ void AttachBook::set_pod(std::uint32_t ix, Mounts mounts) {
 }
 
 void AttachBook::count_pod(const Mounts& mounts, std::int64_t delta) {
-  for (const auto& [volume, driver] : mounts.volumes) {
+  for (const auto& [volume, attached] : mounts.volumes) {
     const Place at{mounts.node, volume};
     Use& use = uses_[at];
     const bool had_pods = use.pods > 0;
-    const std::int64_t before = too_many(use.staying);
+    const std::int64_t before = too_many(use);
     use.pods += delta;
-    use.staying += mounts.ending ? 0 : delta;
+    if (!mounts.ending) (attached.shared ? use.sharing : use.staying) += delta;
     if (had_pods != (use.pods > 0)) changed_.insert(use.attachments.begin(), use.attachments.end());
-    if (const std::int64_t more = too_many(use.staying) - before; more != 0) {
+    if (const std::int64_t more = too_many(use) - before; more != 0) {
       ResourceList& charges = too_many_[mounts.node];
-      charges.set(driver, charges.get(driver) + more);
+      charges.set(attached.driver, charges.get(attached.driver) + more);
       changed_nodes_.insert(mounts.node);
     }
     forget_empty(at);

@@ -5,7 +5,7 @@
 namespace berth::dialect {
 
 StorageBook::Keys StorageBook::put(CsiNode&& object) {
-  attachments_.set_limits(object.meta.name, object.limits);
+  attachments_.set_limits(object.meta.name, object.limits, std::move(object.drivers));
   return {};
 }
 
@@ -17,9 +17,10 @@ StorageBook::Keys StorageBook::put(VolumeAttachment&& object) {
 
 StorageBook::Keys StorageBook::remove(Kind kind, std::string_view ns, std::string_view name) {
   if (kind == Kind::kCsiNode) {
-    attachments_.set_limits(std::string(name), {});
+    attachments_.set_limits(std::string(name), {}, {});
     return {};
   }
+  if (kind == Kind::kCsiDriver) note_driver(std::string(name), false);
   if (kind == Kind::kVolumeAttachment) {
     attachments_.remove(name);
     return {};
@@ -29,7 +30,12 @@ StorageBook::Keys StorageBook::remove(Kind kind, std::string_view ns, std::strin
   return out;
 }
 
+void StorageBook::note_driver(const std::string& name, bool must_be_there) {
+  if (attachments_.set_must_be_there(name, must_be_there)) changed_.insert(nodes_.begin(), nodes_.end());
+}
+
 void StorageBook::set_node(const Node& node, bool in) {
+  in ? (void)nodes_.insert(node.name) : (void)nodes_.erase(node.name);
   for (const std::string& place : places_of(node.name, node.labels)) {
     if (in) {
       nodes_at_[place].insert(node.name);

@@ -28,6 +28,9 @@ class StorageBook {
       Keys out = volumes_.put(std::move(object));
       attachments_.rename(name, volumes_.name_of(name));
       return out;
+    } else if constexpr (std::is_same_v<std::remove_cvref_t<T>, CsiDriver>) {
+      note_driver(object.meta.name, object.must_be_there);
+      return volumes_.put(std::move(object));
     } else {
       return volumes_.put(std::move(object));
     }
@@ -48,10 +51,13 @@ class StorageBook {
   std::set<std::string> take_changed_nodes();
 
  private:
+  void note_driver(const std::string& name, bool must_be_there);
+
   VolumeBook volumes_;
   AttachBook attachments_;
   std::map<std::string, std::set<std::string>, std::less<>> nodes_at_;  // by place (volumes/volume_nodes.h)
-  std::set<std::string> changed_;                                       // nodes
+  std::set<std::string> nodes_;                                         // all of them
+  std::set<std::string> changed_;                                       // of them
 };
 
 }  // namespace berth::dialect

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dialect/base/names.h"
+#include "dialect/upstream/declared_features.h"
 
 namespace berth::dialect {
 namespace {
@@ -49,8 +50,12 @@ bool is_of_claim(const CountedTerm& term) {
 
 // A template names only claims among the selectors that count it.
 void forget_claims(PodTemplate& pod) {
-  if (!pod.volumes.empty()) pod.volumes.clear();
+  if (!pod.volumes.empty()) {
+    std::erase_if(pod.volumes.edit(),
+                  [](const VolumeNodes& nodes) { return !nodes.words.starts_with(kOfFeature); });
+  }
   pod.attaches = {};
+  pod.mounts.clear();
   if (pod.selected.empty()) return;
   pod.selected.clear();
   std::erase_if(pod.terms.edit(), is_of_claim);
@@ -136,7 +141,8 @@ bool suits(const PodTemplate& pod, const PodTemplate& promised) {
 }
 
 bool same_volumes(const PodTemplate& a, const PodTemplate& b) {
-  return a.volumes == b.volumes && a.selected == b.selected && a.attaches == b.attaches;
+  return a.volumes == b.volumes && a.selected == b.selected && a.attaches == b.attaches &&
+         a.mounts == b.mounts;
 }
 
 void clear_constraints(PodTemplate& pod) {
@@ -185,8 +191,14 @@ std::shared_ptr<const Reason> TemplateBook::mount(const PodSpec& spec, const Met
   forget_claims(out);
   if (spec.claims.empty() || by_quota_) return nullptr;
   ClaimsFound found = objects_.volumes().look_up(spec.claims, pod);
-  if (!found.nodes.empty()) out.volumes = std::move(found.nodes);
-  for (const auto& [volume, driver] : found.attached) out.attaches.set(driver, out.attaches.get(driver) + 1);
+  for (VolumeNodes& nodes : found.nodes) out.volumes.edit().push_back(std::move(nodes));
+  for (const auto& [volume, attached] : found.attached) {
+    if (attached.shared) {
+      out.mounts.push_back({attached.driver, volume});
+    } else {
+      out.attaches.set(attached.driver, out.attaches.get(attached.driver) + 1);
+    }
+  }
   for (const std::string& count : found.counted) out.attaches.set(count, out.attaches.get(count) + 1);
   for (std::string& claim : found.alone) {
     out.terms.edit().push_back({.kind = TermKind::kApart, .selector = claim, .level = {}});

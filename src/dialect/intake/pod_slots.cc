@@ -177,6 +177,7 @@ void PodSlots::charge_foreign(PodRecord& record) {
   foreign.devices = record.shape->claim.requests;
   foreign.ports = record.shape->ports;
   foreign.attaches = record.shape->attaches;
+  foreign.mounts = record.shape->mounts;
   foreign.terms = *record.shape->terms;
   foreign.selected = *record.shape->selected;
   const SelectorBook& book = books_.pods.selectors();

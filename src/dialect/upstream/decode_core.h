@@ -15,6 +15,7 @@
 #include "dialect/base/fields.h"
 #include "dialect/base/names.h"
 #include "dialect/upstream/core.h"
+#include "dialect/upstream/declared_features.h"
 #include "dialect/upstream/objects.h"
 #include "dialect/upstream/pod_marks.h"
 #include "dialect/upstream/pod_needs.h"
@@ -369,10 +370,12 @@ PodNeeds read_pod_needs(FieldReader<V>& f, const V& spec, PodTemplate& pod) {
                                                 containers, c.name, resource));
         }
       }
+      if (restarts_all(f, item)) need_feature(pod, kRestartsAll);
       if (!init || c.sidecar) read_ports(f, item, host_network, ports);
       needs.containers.push_back(std::move(c));
     });
   }
+  if (host_network && !f.boolean(spec, "hostUsers", true)) need_feature(pod, kOwnUsersOnHostNetwork);
   std::sort(ports.begin(), ports.end());
   pod.ports = std::move(ports);
 
@@ -566,6 +569,7 @@ NodeObject read_node(FieldReader<V>& f, const V& object) {
   node.taints = read_taints(f, spec, "taints");
   const V status = f.map(object, "status");
   taint_by_conditions(f, status, node.taints);
+  read_declared_features(f, status, node.meta.labels);
   // The kubelet reports both; a manifest that has only the capacity means all of it.
   node.allocatable = f.amounts(status, status.find("allocatable").present() ? "allocatable" : "capacity");
   return node;

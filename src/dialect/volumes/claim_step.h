@@ -17,13 +17,19 @@ namespace berth::dialect {
 // The annotation of a claim with the node for which its volume is made. A provisioner that cannot make it there removes it.
 inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
+// A volume that CSI attaches.
+struct Attached {
+  std::string driver;
+  bool shared = false;  // several pods may mount it
+  bool operator==(const Attached&) const = default;
+};
+
 // The meaning of all claims of one pod.
 struct ClaimsFound {
   std::string waits;  // why the pod cannot start yet; "": it can
   std::vector<VolumeNodes> nodes;
-  std::map<std::string, std::string>
-      attached;  // volumes that CSI attaches to its node, by VolumeBook::name_of or by claim, and their drivers
-  std::vector<std::string> counted;   // it takes one of each of these counts (available_volumes.h)
+  std::map<std::string, Attached> attached;  // to its node, by VolumeBook::name_of or by claim
+  std::vector<std::string> counted;          // it takes one of each of these counts (available_volumes.h)
   std::vector<std::string> together;  // "<namespace>/<name>": its pods need one node, for one local volume
   std::vector<std::string>
       alone;  // "claim <namespace>/<name>": one pod at a time may use it (ReadWriteOncePod)

@@ -131,7 +131,9 @@ template <class V>
 CsiDriver read_csi_driver(FieldReader<V>& f, const V& object) {
   CsiDriver out;
   out.meta = read_meta(f, object, Kind::kCsiDriver, false);
-  out.tells_capacity = f.boolean(f.map(object, "spec"), "storageCapacity", false);
+  const V spec = f.map(object, "spec");
+  out.tells_capacity = f.boolean(spec, "storageCapacity", false);
+  out.must_be_there = f.boolean(spec, "preventPodSchedulingIfMissing", false);
   return out;
 }
 
@@ -154,9 +156,12 @@ CsiNode read_csi_node(FieldReader<V>& f, const V& object) {
   out.meta = read_meta(f, object, Kind::kCsiNode, false);
   const V spec = f.map(object, "spec");
   f.list(spec, "drivers", [&](const V& driver) {
+    if (!f.takes(Entry::kResource, spec, "drivers")) return;
     const V allocatable = f.map(driver, "allocatable");
-    if (!allocatable.find("count").present() || !f.takes(Entry::kResource, spec, "drivers")) return;
-    out.limits.set(f.string(driver, "name"), f.integer(allocatable, "count", 0, 0, kMost));
+    const std::string name(f.string(driver, "name"));
+    if (allocatable.find("count").present())
+      out.limits.set(name, f.integer(allocatable, "count", 0, 0, kMost));
+    out.drivers.insert(name);
   });
   return out;
 }

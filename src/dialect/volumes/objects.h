@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct CsiDriver {
   static constexpr Kind kKind = Kind::kCsiDriver;
   Meta meta;                    // with the name of the provisioner
   bool tells_capacity = false;  // in CsiStorageCapacity objects: without one it makes no volume
+  bool must_be_there =
+      false;  // a node that does not list it takes no pod with its volumes (since Kubernetes 1.37)
 };
 
 // How large a volume of a class can be, on some nodes.
@@ -80,6 +83,7 @@ struct CsiNode {
   static constexpr Kind kKind = Kind::kCsiNode;
   Meta meta;            // with the name of the node
   ResourceList limits;  // the most volumes that it attaches, by driver; one without a limit is not here
+  std::set<std::string> drivers;  // all of them
 };
 
 // A volume that is attached to a node, or is to be, or is being detached.

@@ -305,7 +305,7 @@ void VolumeBook::look_up(const ClaimUse& use, const std::string& claim, const Me
                             claim, use.volume));
   const auto volume = volumes_.find(it.volume);
   if (volume != volumes_.end() && !volume->second.driver.empty()) {
-    out.attached.emplace(name_of(it.volume), volume->second.driver);
+    out.attached.emplace(name_of(it.volume), Attached{volume->second.driver, shared_.contains(known->first)});
   } else if (const StorageClass* klass = classes_.of(it);
              volume == volumes_.end() && !it.volume.empty() && klass != nullptr) {
     add_made(it, *klass, out);  // a pod that runs may have it, although its object is gone
@@ -381,7 +381,8 @@ void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const St
   }
   if (claim.selected_node.empty()) {
     if (const PersistentVolume* volume = volume_for(claim); volume != nullptr) {
-      if (!volume->driver.empty()) out.attached.emplace(name_of(volume->meta.name), volume->driver);
+      if (!volume->driver.empty())
+        out.attached.emplace(name_of(volume->meta.name), Attached{volume->driver, shared_.contains(key)});
       return add_nodes(*volume, what, out);
     }
   }
@@ -396,9 +397,11 @@ void VolumeBook::add_nodes_of_class(const PersistentVolumeClaim& claim, const St
   add_nodes_made_or_free(claim, klass, what, out);
 }
 
-void VolumeBook::add_made(const PersistentVolumeClaim& claim, const StorageClass& klass, ClaimsFound& out) {
+void VolumeBook::add_made(const PersistentVolumeClaim& claim, const StorageClass& klass,
+                          ClaimsFound& out) const {
+  const std::string key = key_of_claim(claim.meta.ns, claim.meta.name);
   if (const std::string driver = driver_of(klass); !driver.empty())
-    out.attached.emplace(fmt::format("claim {}", key_of_claim(claim.meta.ns, claim.meta.name)), driver);
+    out.attached.emplace(fmt::format("claim {}", key), Attached{driver, shared_.contains(key)});
 }
 
 void VolumeBook::add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out) {

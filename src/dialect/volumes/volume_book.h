@@ -71,7 +71,8 @@ class VolumeBook {
   Keys keep(const std::vector<Placed>& pods);
   // The claims wait no longer: what was chosen for them, and is not written, is free again.
   Keys release(const std::set<std::string>& claims);
-  // Several pods may mount the claim. It is not counted (available_volumes.h), since they need one volume together, and one node if it is local.
+  // Several pods may mount the claim. It is not counted (available_volumes.h), since they need one volume together.
+  // They need one node, too, if it is local. If CSI attaches it, it counts once on a node.
   Keys set_shared(const std::string& claim, bool shared);
   const AvailableVolumes& available() const { return available_; }
   std::set<std::string> take_changed_places() { return available_.take_changed_places(); }
@@ -86,7 +87,7 @@ class VolumeBook {
   void look_up_unbound(const PersistentVolumeClaim& claim, const std::string& what, ClaimsFound& out) const;
   void add_nodes_of_class(const PersistentVolumeClaim& claim, const StorageClass& klass,
                           const std::string& what, ClaimsFound& out) const;
-  static void add_made(const PersistentVolumeClaim& claim, const StorageClass& klass, ClaimsFound& out);
+  void add_made(const PersistentVolumeClaim& claim, const StorageClass& klass, ClaimsFound& out) const;
   static void add_nodes(const PersistentVolume& volume, const std::string& what, ClaimsFound& out);
   // volume_choice.cc
   void add_nodes_by_hand(const PersistentVolumeClaim& claim, const StorageClass& klass,

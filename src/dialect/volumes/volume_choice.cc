@@ -272,7 +272,10 @@ VolumeBook::Keys VolumeBook::release(const std::set<std::string>& claims) {
 VolumeBook::Keys VolumeBook::set_shared(const std::string& claim, bool shared) {
   if (shared ? !shared_.insert(claim).second : shared_.erase(claim) == 0) return {};
   const auto known = claims_.find(claim);
-  return known != claims_.end() && is_to_choose(known->second) ? Keys{claim} : Keys();
+  if (known == claims_.end()) return {};
+  const auto volume = volumes_.find(known->second.volume);
+  const bool attaches = volume == volumes_.end() || !volume->second.driver.empty();
+  return attaches || is_to_choose(known->second) ? Keys{claim} : Keys();
 }
 
 }  // namespace berth::dialect

@@ -146,6 +146,11 @@ std::string pod_key(const PodTemplate& pod) {
     put_part(out, driver);
     put_all(out, '=', volumes, ',');
   }
+  for (const SharedVolume& volume : pod.mounts) {
+    put_part(out, volume.driver);
+    put_part(out, volume.name);
+    out += '^';
+  }
   out += '/';
   for (const auto& t : pod.tolerations) {
     put_part(out, t.key);

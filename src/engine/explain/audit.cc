@@ -100,6 +100,8 @@ class Recount {
       for (const auto& a : state_.shapes[c.shape].shape.amounts) {
         on_nodes_[{slot.node.value, a.resource.value}][plane] += a.amount;
       }
+      for (const VolumeId volume : state_.shapes[c.shape].shape.mounts)
+        ++on_volumes_[{slot.node.value, volume.value}][plane];
       const GrantView grant = state_.accounts.grants()[slot.grant];
       for (const Piece& piece : grant.pieces)
         on_devices_[{slot.node.value, piece.device}][plane] += piece.milli;
@@ -111,7 +113,11 @@ class Recount {
     const auto& record = state_.nodes.record(id);
     for (std::size_t r = 0; r < state_.nodes.resources(); ++r) {
       const auto& account = state_.nodes.account(id, ResourceId(r));
-      const Planes mine = at(on_nodes_, id.index(), r);
+      Planes mine = at(on_nodes_, id.index(), r);
+      for (const Mounted::Held& held : state_.nodes.mounted().on(id)) {
+        if (state_.nodes.mounted().places_of(held.volume) != ResourceId(r)) continue;
+        for (const Plane plane : {kNow, kAfter}) mine[plane] += held.pods[plane] > 0 ? 1 : 0;
+      }
       // The rest is foreign use, which is the same on both planes and never negative.
       const std::int64_t foreign = account.used[kNow] - mine[kNow];
       if (foreign < 0 || foreign != account.used[kAfter] - mine[kAfter]) {
@@ -136,6 +142,20 @@ class Recount {
                     record.spec.name, state_.nodes.tokens().text(held.token), held.pods[kNow],
                     held.pods[kAfter], mine[kNow], mine[kAfter]);
       }
+    }
+    return volumes(id);
+  }
+
+  // Those of foreign pods are the same on both planes.
+  Status volumes(NodeId id) const {
+    for (const Mounted::Held& held : state_.nodes.mounted().on(id)) {
+      const Planes mine = at(on_volumes_, id.index(), held.volume.index());
+      if (held.pods[kNow] >= mine[kNow] && held.pods[kNow] - mine[kNow] == held.pods[kAfter] - mine[kAfter])
+        continue;
+      return fail(ErrorCode::kInternal,
+                  "node {}: {} and {} pods mount volume {}, the slots there make {} and {}",
+                  state_.nodes.record(id).spec.name, held.pods[kNow], held.pods[kAfter], held.volume.value,
+                  mine[kNow], mine[kAfter]);
     }
     return {};
   }
@@ -220,6 +240,7 @@ class Recount {
   std::map<Key, Planes> on_nodes_;
   std::map<Key, Planes> on_devices_;
   std::map<Key, Planes> on_tokens_;
+  std::map<Key, Planes> on_volumes_;
   std::map<Key, Planes> on_queues_;
   std::map<Key, Planes> firm_in_;  // of work that is not preemptible, in each queue above it, too
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;

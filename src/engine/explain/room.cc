@@ -211,6 +211,7 @@ std::vector<Reason> RoomNow::count_nodes(std::size_t set, ChargeId charge, std::
       const auto& account = nodes.account(id, a.resource);
       there = there && account.capacity - account.used[kNow] >= a.amount;
     }
+    there = there && !lacks_places(nodes, id, shape, kNowBit);
     for (const auto& d : shape.devices) {
       if (d.milli == kWholeDevice && nodes.is_counted(id, d.resource)) continue;  // an amount
       const auto pieces =
@@ -247,10 +248,17 @@ std::optional<Reason> RoomNow::too_large(std::size_t set) {
     for (const NodeId id : nodes) {
       if (static_mismatch(shape, state_.nodes.record(id).spec).code != ReasonCode::kNone) continue;
       any = true;
-      for (const ShapeAmount& a : shape.amounts) {
-        auto& [amount, most] = asked.try_emplace(a.resource, a.amount, 0).first->second;
-        most = std::max(most, state_.nodes.account(id, a.resource).capacity);
-      }
+      const auto ask = [&, id = id](ResourceId resource, std::int64_t of_pod) {
+        auto& [amount, most] = asked.try_emplace(resource, of_pod, 0).first->second;
+        most = std::max(most, state_.nodes.account(id, resource).capacity);
+      };
+      std::vector<ShapeAmount> amounts = shape.amounts;
+      each_driver(state_.nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t volumes) {
+        const auto same = std::find_if(amounts.begin(), amounts.end(),
+                                       [&](const ShapeAmount& a) { return a.resource == places; });
+        same == amounts.end() ? amounts.push_back({places, volumes}) : void(same->amount += volumes);
+      });
+      for (const ShapeAmount& a : amounts) ask(a.resource, a.amount);
     }
   }
   if (!any) return std::nullopt;

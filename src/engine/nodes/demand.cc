@@ -40,6 +40,7 @@ Kind make_kind(std::span<const Shape* const> choices, ResourceId cpu) {
     where.amounts.clear();
     where.devices.clear();
     where.tokens.clear();
+    where.mounts.clear();
     where.preferred.clear();
     where.flavors.clear();
     where.placement = Placement::kDefault;

@@ -299,8 +299,24 @@ void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, Pl
       if (plane == kNow) device_use_ += sign * piece.milli;
     }
   }
-  if (!grant.tokens.empty()) tokens_.charge(id, grant.tokens, planes, sign);
+  for (const VolumeId volume : shape.mounts) mount(id, volume, planes, sign);
+  if (!grant.tokens.empty()) tokens().charge(id, grant.tokens, planes, sign);
   changes_.note(id, false);
+}
+
+void NodeTable::mount(NodeId id, VolumeId volume, PlaneMask planes, int sign) {
+  const auto places = mounted().charge(id, volume, planes, sign);
+  Account& account = accounts_[id.index() * stride_ + mounted().places_of(volume).index()];
+  for (const Plane plane : {kNow, kAfter}) account.used[plane] += places[plane];
+}
+
+std::vector<VolumeId> mounts_of(NodeTable& nodes, const std::vector<SharedVolume>& volumes) {
+  std::vector<VolumeId> out;
+  for (const SharedVolume& volume : volumes)
+    out.push_back(nodes.mounted().intern(nodes.volumes_of(volume.driver), volume.name));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView& grant, int sign) {
@@ -320,7 +336,8 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView
   for (const DeviceRequest& want : pod.devices)
     add(resource(want.resource), saturating_mul(want.count, want.milli));
   for (const auto& [driver, volumes] : pod.attaches) add(volumes_of(driver), volumes);
-  if (!grant.tokens.empty()) tokens_.charge(id, grant.tokens, kBothPlanes, sign);
+  for (const VolumeId volume : mounts_of(*this, pod.mounts)) mount(id, volume, kBothPlanes, sign);
+  if (!grant.tokens.empty()) tokens().charge(id, grant.tokens, kBothPlanes, sign);
   for (const Piece& piece : grant.pieces) {
     auto& used = records_[id.index()].devices[piece.device].account.used;
     for (const Plane plane : {kNow, kAfter}) used[plane] += sign * piece.milli;

@@ -1,5 +1,5 @@
 // The nodes: their capacity, and their use on both planes. With their domains (nodes/domains.h), the tokens that pods have there
-// (nodes/tokens.h), and what has changed (nodes/changes.h).
+// (nodes/tokens.h), the volumes that they share (nodes/mounted.h), and what has changed (nodes/changes.h).
 //
 // Amounts of a node never overflow. Single amounts are bounded by kMostAmount (the callers check). Use by foreign pods is
 // unbounded, so it is summed in 128 bits and charged clamped.
@@ -25,6 +25,7 @@
 #include "engine/nodes/device_states.h"
 #include "engine/nodes/domains.h"
 #include "engine/nodes/grant.h"
+#include "engine/nodes/mounted.h"
 #include "engine/nodes/shape.h"
 #include "engine/nodes/suits.h"
 #include "engine/nodes/tokens.h"
@@ -41,7 +42,20 @@ inline constexpr std::int64_t kMostNumberedDevices = 1024;
 // The resource of the volumes of a driver is named so, with the driver behind. A node that names no limit has kMostAmount of it.
 inline constexpr std::string_view kVolumesOf = "attachable volumes of ";
 
-class NodeTable {
+// Tokens and shared volumes that pods have on nodes.
+class HeldOnNodes {
+ public:
+  Tokens& tokens() { return tokens_; }
+  const Tokens& tokens() const { return tokens_; }
+  Mounted& mounted() { return mounted_; }
+  const Mounted& mounted() const { return mounted_; }
+
+ private:
+  Tokens tokens_;
+  Mounted mounted_;
+};
+
+class NodeTable : public HeldOnNodes {
  public:
   struct Account {
     std::int64_t capacity = 0;
@@ -108,8 +122,6 @@ class NodeTable {
   DeviceStateId device_state(NodeId id, Mode mode) const;
   DeviceStates& device_states() const { return device_states_; }
   Suits& suits() const { return suits_; }
-  Tokens& tokens() { return tokens_; }
-  const Tokens& tokens() const { return tokens_; }
 
   const Domains& domains() const { return domains_; }
   const NodeChanges& changes() const { return changes_; }
@@ -136,6 +148,7 @@ class NodeTable {
 
  private:
   void set_capacity(NodeId id);
+  void mount(NodeId id, VolumeId volume, PlaneMask planes, int sign);
 
   Interner resources_;
   std::vector<bool> asked_only_;  // by resource: only pods have named it
@@ -152,7 +165,6 @@ class NodeTable {
   std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
   std::int64_t device_use_ = 0;
-  Tokens tokens_;
   Domains domains_;
   NodeChanges changes_;
   // Found out on demand; answers are functions of the accounts.
@@ -168,5 +180,8 @@ class NodeTable {
   std::unordered_map<std::uint64_t, Int128>
       foreign_;  // node << 32 | resource -> sum; looked up, never iterated
 };
+
+// Ascending, each once.
+std::vector<VolumeId> mounts_of(NodeTable& nodes, const std::vector<SharedVolume>& volumes);
 
 }  // namespace berth::engine

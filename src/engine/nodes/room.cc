@@ -22,7 +22,39 @@ std::int64_t device_fit(const NodeTable& nodes, NodeId id, const ShapeDevices& w
   return pieces / want.count;
 }
 
+std::int64_t asked_of(const Shape& shape, ResourceId resource) {
+  for (const ShapeAmount& a : shape.amounts) {
+    if (a.resource == resource) return a.amount;
+  }
+  return 0;
+}
+
+// How many slots the places of this driver take: the volumes that they share come with the first of them.
+std::int64_t fit_by_driver(const NodeTable& nodes, NodeId id, const Shape& shape, PlaneMask planes,
+                           ResourceId places) {
+  const NodeTable::Account& account = nodes.account(id, places);
+  const std::int64_t each = asked_of(shape, places);
+  std::int64_t fit = kMostFit;
+  for (const Plane plane : {kNow, kAfter}) {
+    if ((planes & (1u << plane)) == 0) continue;
+    const std::int64_t left =
+        account.capacity - account.used[plane] - nodes.mounted().missing(id, shape.mounts, places, plane);
+    if (left < each) return 0;
+    if (each > 0) fit = std::min(fit, left / each);
+  }
+  return fit;
+}
+
 }  // namespace
+
+std::optional<ResourceId> lacks_places(const NodeTable& nodes, NodeId id, const Shape& shape,
+                                       PlaneMask planes) {
+  std::optional<ResourceId> out;
+  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+    if (!out && fit_by_driver(nodes, id, shape, planes, places) == 0) out = places;
+  });
+  return out;
+}
 
 std::int64_t fit_by_amounts(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode,
                             std::int64_t most) {
@@ -36,6 +68,10 @@ std::int64_t fit_by_amounts(const NodeTable& nodes, NodeId id, const Shape& shap
     std::int64_t all = 0;
     if (__builtin_mul_overflow(most, a.amount, &all) || all > free) most = free / a.amount;
   }
+  if (shape.mounts.empty()) return most;
+  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+    most = std::min(most, fit_by_driver(nodes, id, shape, planes_of(mode), places));
+  });
   return most;
 }
 
@@ -60,6 +96,7 @@ bool has_room(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode) 
   for (const ShapeDevices& want : shape.devices) {
     if (device_fit(nodes, id, want, mode) == 0) return false;
   }
+  if (!shape.mounts.empty() && lacks_places(nodes, id, shape, planes_of(mode))) return false;
   return shape.tokens.empty() || !nodes.tokens().taken(id, shape.tokens, planes_of(mode));
 }
 
@@ -71,6 +108,8 @@ std::optional<Shortage> shortage_of(const NodeTable& nodes, NodeId id, const Sha
   for (const ShapeAmount& a : shape.amounts) {
     if (nodes.account(id, a.resource).free(mode) < a.amount) return Shortage{a.resource, false, {}};
   }
+  if (const auto places = lacks_places(nodes, id, shape, planes_of(mode)))
+    return Shortage{*places, false, {}};
   if (const auto token = nodes.tokens().taken(id, shape.tokens, planes_of(mode)))
     return Shortage{{}, false, *token};
   return std::nullopt;
@@ -94,6 +133,9 @@ Shortage tightest_of(const NodeTable& nodes, NodeId id, const Shape& shape) {
   for (const ShapeAmount& a : shape.amounts) {
     offer(nodes.account(id, a.resource).free(Mode::kStart) / a.amount, a.resource, false);
   }
+  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+    offer(fit_by_driver(nodes, id, shape, kBothPlanes, places), places, false);
+  });
   return first;
 }
 

@@ -14,9 +14,12 @@ inline constexpr std::int64_t kMostFit = 1'000'000;  // slots on one node, for s
 
 // The number of further slots of the shape that the node could take.
 std::int64_t fit_by_room(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode);
-// The same by amounts alone, ignoring single devices and tokens; `most` at most.
+// The same by amounts and volumes alone, ignoring single devices and tokens; `most` at most.
 std::int64_t fit_by_amounts(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode,
                             std::int64_t most = kMostFit);
+// Volumes that other pods may mount: the resource of a driver that has no place for those of the shape that no pod there mounts.
+std::optional<ResourceId> lacks_places(const NodeTable& nodes, NodeId id, const Shape& shape,
+                                       PlaneMask planes);
 bool has_room(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode);
 
 // A token that another pod has, or a resource, and whether that is a device.

@@ -60,6 +60,7 @@ std::string shape_key(const Shape& shape) {
   out += '/';
   for (const auto& d : shape.devices) put_all(out, d.resource.value, '=', d.count, 'x', d.milli, ',');
   for (const TokenId token : shape.tokens) put_all(out, '!', token.value);
+  for (const VolumeId volume : shape.mounts) put_all(out, '^', volume.value);
   out += '/';
   put(out, shape.selector);
   put(out, shape.flavor_labels);

@@ -30,11 +30,14 @@ struct ShapeDevices {
 };
 
 using CountedId = Id<struct CountedTag>;
+using VolumeId = Id<struct VolumeTag>;
 
 struct Shape {
   std::vector<ShapeAmount> amounts;  // all that is asked for, devices (in thousandths) included; no zeros
   std::vector<ShapeDevices> devices;
   std::vector<TokenId> tokens;  // ascending: at most one slot fits on a node
+  std::vector<VolumeId>
+      mounts;  // ascending: volumes that other pods may mount too (nodes/mounted.h); not among the amounts
   // From the pod: shared with its template.
   Shared<Labels> selector;
   Shared<std::vector<SelectorTerm>> required;

@@ -31,6 +31,7 @@ std::shared_ptr<SuitColumn> Suits::column(const Shape& shape) {
   constraints.amounts.clear();
   constraints.devices.clear();
   constraints.tokens.clear();
+  constraints.mounts.clear();
   constraints.placement = Placement::kDefault;
   constraints.counted = CountedId();
   std::weak_ptr<SuitColumn>& known = columns_[shape_key(constraints)];

@@ -109,9 +109,13 @@ bool Reservations::still_suits(State& state, const Reservation& r) const {
       if (piece.device >= record.devices.size() || record.devices[piece.device].account.capacity == 0)
         return false;
     }
-    return std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {
-      return a.amount <= state.nodes.account(p.node, a.resource).capacity;
+    bool has_places = true;
+    each_driver(state.nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t volumes) {
+      has_places = has_places && volumes <= state.nodes.account(p.node, places).capacity;
     });
+    return has_places && std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {
+             return a.amount <= state.nodes.account(p.node, a.resource).capacity;
+           });
   });
 }
 

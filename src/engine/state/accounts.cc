@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/nodes/room.h"
+
 namespace berth::engine {
 
 const LaneLimits& Accounts::limits(QueueId queue) const {
@@ -76,6 +78,11 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
     if (nodes_.account(slot.node, a.resource).free(mode) < 0)
       out = Overdraft{Overdraft::Of::kAmount, a.resource, {}, {}};
   }
+  for (const VolumeId volume : shapes_[charges_[slot.charge].shape].shape.mounts) {
+    const ResourceId places = nodes_.mounted().places_of(volume);
+    if (nodes_.account(slot.node, places).free(mode) < 0)
+      out = Overdraft{Overdraft::Of::kAmount, places, {}, {}};
+  }
   const auto& devices = nodes_.record(slot.node).devices;
   const GrantView grant = grants_[slot.grant];
   for (const Piece& piece : grant.pieces) {
@@ -128,16 +135,18 @@ bool Accounts::has_room_beside_terms(const Charged& slot, Plane plane) const {
   const Charge& c = charges_[slot.charge];
   const Shape& shape = shapes_[c.shape].shape;
   const auto left = [&](const NodeTable::Account& account) { return account.capacity - account.used[plane]; };
+  const auto planes = static_cast<PlaneMask>(1u << plane);
   if (!nodes_.is_opaque(slot.node)) {  // of opaque capacity only quota is known
     for (const ShapeAmount& a : shape.amounts) {
       if (left(nodes_.account(slot.node, a.resource)) < a.amount) return false;
     }
+    if (!shape.mounts.empty() && lacks_places(nodes_, slot.node, shape, planes)) return false;
     const auto& devices = nodes_.record(slot.node).devices;
     const GrantView grant = grants_[slot.grant];
     for (const Piece& piece : grant.pieces) {
       if (left(devices[piece.device].account) < piece.milli) return false;
     }
-    if (nodes_.tokens().taken(slot.node, grant.tokens, static_cast<PlaneMask>(1u << plane))) return false;
+    if (nodes_.tokens().taken(slot.node, grant.tokens, planes)) return false;
   }
   return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {
     if (item.amount > quota_.available(slot.queue, item.pair, plane)) return false;

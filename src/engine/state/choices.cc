@@ -192,6 +192,7 @@ Shape State::base_shape(const PodTemplate& pod) {
   for (const auto& [driver, volumes] : pod.attaches) {
     if (volumes > 0) base.amounts.push_back({nodes.volumes_of(driver), volumes});
   }
+  base.mounts = mounts_of(nodes, pod.mounts);
   for (const HostPort& port : pod.ports) base.tokens.push_back(nodes.tokens().intern(port));
   one_each(base.tokens);
   base.selector = pod.node_selector;

@@ -60,6 +60,15 @@ void drop_tokens(State& state, const std::vector<bool>& granted) {
   tokens.keep_only(used);
 }
 
+// Drops the volumes that no shape has.
+void drop_volumes(State& state) {
+  std::vector<bool> used(state.nodes.mounted().size(), false);
+  state.shapes.for_each([&](const ShapeEntry& entry) {
+    for (const VolumeId volume : entry.shape.mounts) used[volume.index()] = true;
+  });
+  state.nodes.mounted().keep_only(std::move(used));
+}
+
 // As it stands in line.
 Pending::Member member(const State& state, const WorkloadState& w, WorkloadId id) {
   const Ordering& ordering = state.queues[w.queue.index()].spec.ordering;
@@ -557,6 +566,7 @@ void State::sweep_now() {
     accounts.counted().keep_only(used);
   }
   drop_tokens(*this, granted);
+  drop_volumes(*this);
   structures.sweep(nothing);
   sweeps_.swept(catalog_size(*this), now);
 }

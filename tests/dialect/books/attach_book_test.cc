@@ -20,9 +20,10 @@ VolumeAttachment attachment(const std::string& name, const std::string& node, co
 }
 
 // A pod with these volumes of the driver.
-AttachBook::Mounts on(const std::string& node, const std::vector<std::string>& volumes, bool ending = false) {
+AttachBook::Mounts on(const std::string& node, const std::vector<std::string>& volumes, bool ending = false,
+                      bool shared = false) {
   AttachBook::Mounts out{node, {}, ending};
-  for (const std::string& volume : volumes) out.volumes.emplace(volume, "disk");
+  for (const std::string& volume : volumes) out.volumes.emplace(volume, Attached{"disk", shared});
   return out;
 }
 
@@ -87,7 +88,7 @@ TEST(AttachBook, AVolumeWithoutANameCountsAlways) {
 // The engine charges each pod.
 TEST(AttachBook, ASharedVolumeRaisesTheLimitByWhatIsChargedTooOften) {
   AttachBook book;
-  book.set_limits("n0", {{"disk", 2}});
+  book.set_limits("n0", {{"disk", 2}}, {"disk"});
   EXPECT_THAT(book.take_changed_nodes(), ElementsAre("n0"));
   book.set_pod(1, on("n0", {"pv", "other"}));
   EXPECT_THAT(book.take_changed_nodes(), IsEmpty());
@@ -100,6 +101,34 @@ TEST(AttachBook, ASharedVolumeRaisesTheLimitByWhatIsChargedTooOften) {
   EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}})) << "its room is free when it is gone";
   book.set_pod(2, {});
   EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}}));
+}
+
+// The engine counts those with a shared claim once.
+TEST(AttachBook, APodWithASharedClaimRaisesNothingItself) {
+  AttachBook book;
+  book.set_limits("n0", {{"disk", 2}}, {"disk"});
+  book.set_pod(1, on("n0", {"pv"}, false, true));
+  book.set_pod(2, on("n0", {"pv"}, false, true));
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}}));
+  book.set_pod(3, on("n0", {"pv"}));
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 3}})) << "it is charged beside them";
+  book.set_pod(1, on("n0", {"pv"}, true, true));
+  book.set_pod(2, {});
+  EXPECT_EQ(book.limits("n0"), (ResourceList{{"disk", 2}}));
+}
+
+// Since Kubernetes 1.37 (preventPodSchedulingIfMissing).
+TEST(AttachBook, ADriverThatMustBeThereHasNoPlacesWhereItIsNot) {
+  AttachBook book;
+  book.set_limits("n0", {}, {"disk"});
+  book.set_limits("n1", {{"files", 3}}, {"files"});
+  EXPECT_TRUE(book.set_must_be_there("disk", true));
+  EXPECT_FALSE(book.set_must_be_there("disk", true));
+  EXPECT_TRUE(book.limits("n0").empty()) << "it is there, and has no limit";
+  EXPECT_EQ(book.limits("n1"), (ResourceList{{"disk", 0}, {"files", 3}}));
+  EXPECT_EQ(book.limits("n2"), (ResourceList{{"disk", 0}})) << "a node without CSINode";
+  EXPECT_TRUE(book.set_must_be_there("disk", false));
+  EXPECT_TRUE(book.limits("n2").empty());
 }
 
 TEST(AttachBook, OneOfSeveralAttachmentsOfAVolumeCounts) {

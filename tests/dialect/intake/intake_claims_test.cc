@@ -432,6 +432,27 @@ TEST(IntakeVolumeLimits, ThePodsOfOthersHaveTheirs) {
   }
 }
 
+TEST(IntakeVolumeLimits, ADriverCanKeepPodsFromNodesThatLackIt) {
+  const std::string driver = "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: disk}\nspec: ";
+  for (const bool driver_first : {false, true}) {
+    World world;
+    const std::string guarded = driver + "{preventPodSchedulingIfMissing: true}\n---\n";
+    world.apply((driver_first ? guarded : std::string()) + node_yaml("n0", 8) + disks() +
+                (driver_first ? std::string() : guarded) + pod_yaml("p0", 1, "", mounts("c0")));
+    EXPECT_THAT(world.started(world.decide()), IsEmpty()) << "a new node has no CSINode yet";
+    EXPECT_THAT(to_text(world.engine.explain("Pod/default/p0")->reason),
+                HasSubstr("attachable volumes of disk"));
+    world.apply(limit("n0", 5));
+    EXPECT_EQ(world.started(world.decide()).size(), 1u);
+    world.remove(Kind::kCsiNode, "n0");
+    world.apply(pod_yaml("p1", 1, "", mounts("c1")));
+    EXPECT_THAT(world.started(world.decide()), IsEmpty());
+    world.apply(driver + "{}\n---\n");
+    EXPECT_EQ(world.started(world.decide()).size(), 1u);
+    EXPECT_TRUE(world.engine.audit());
+  }
+}
+
 // A volume stays attached for a while after its pod.
 TEST(IntakeVolumeLimits, AVolumeCountsUntilItIsDetached) {
   World world;

@@ -89,7 +89,7 @@ TEST(ClassBook, AVolumeCanBeMadeForTheNodesOfItsClass) {
   const ClaimsFound found = book.look_up(kMounted, mounting_pod());
   EXPECT_TRUE(any_matches(found.nodes[0].nodes, {{"zone", "c"}}, "n"));
   EXPECT_FALSE(any_matches(found.nodes[0].nodes, {{"zone", "a"}}, "n"));
-  EXPECT_THAT(found.attached, ElementsAre(Pair("claim default/data", "disks.example.com")));
+  EXPECT_THAT(found.attached, ElementsAre(Pair("claim default/data", Attached{"disks.example.com"})));
   EXPECT_THAT(put(book, late_class_yaml()), ElementsAre("default/data"));
   EXPECT_THAT(words_in(book), IsEmpty());
   EXPECT_THAT(words_of(late_class_yaml("allowedTopologies: [{}]\n") + late_claim_yaml()),
@@ -227,7 +227,7 @@ TEST(ClassBook, TheDriverOfAnOlderProvisionerCounts) {
   VolumeBook book;
   put(book, late_class_yaml("", "kubernetes.io/aws-ebs") + late_claim_yaml());
   EXPECT_THAT(book.look_up(kMounted, mounting_pod()).attached,
-              ElementsAre(Pair("claim default/data", "ebs.csi.aws.com")));
+              ElementsAre(Pair("claim default/data", Attached{"ebs.csi.aws.com"})));
 }
 
 // A template, a pod whose claim is still to be made, and one with its claim ask for the same.
@@ -242,7 +242,7 @@ TEST(ClassBook, AnEphemeralVolumeOfATemplateFollowsItsClass) {
     ASSERT_EQ(found.nodes.size(), 1u);
     EXPECT_EQ(found.nodes[0].words, "volume v (only on nodes with zone a)");
     ASSERT_EQ(found.attached.size(), 1u);
-    EXPECT_EQ(found.attached.begin()->second, "disks.example.com");
+    EXPECT_EQ(found.attached.begin()->second.driver, "disks.example.com");
     EXPECT_EQ(found.waits.empty(), of.name.empty());
   }
 }

@@ -192,7 +192,8 @@ TEST(VolumeBook, KnowsTheDriversThatAttachItsVolumes) {
                                   volume("ebs", "awsElasticBlockStore: {volumeID: v}") +
                                   volume("nfs", "nfs: {server: s, path: /}"));
   EXPECT_THAT(book.look_up(uses, pod_named("p")).attached,
-              ElementsAre(Pair("disk.example.com/h", "disk.example.com"), Pair("ebs", "ebs.csi.aws.com")))
+              ElementsAre(Pair("disk.example.com/h", Attached{"disk.example.com"}),
+                          Pair("ebs", Attached{"ebs.csi.aws.com"})))
       << "a volume that is mounted twice is attached once";
 }
 
@@ -201,7 +202,7 @@ TEST(VolumeBook, CountsAVolumeWhoseClaimIsNotBoundYet) {
   const VolumeBook book = book_of(
       claim_yaml("data", "volumeName: pv", "phase: Pending") +
       "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec: {csi: {driver: d}}\n");
-  EXPECT_THAT(book.look_up(kData, pod_named("p")).attached, ElementsAre(Pair("pv", "d")));
+  EXPECT_THAT(book.look_up(kData, pod_named("p")).attached, ElementsAre(Pair("pv", Attached{"d"})));
 }
 
 }  // namespace

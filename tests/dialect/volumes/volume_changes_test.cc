@@ -83,7 +83,8 @@ class Changes {
     }
     for (const std::string& count : found.counted) out += "; " + count;
     for (const std::string& claim : found.together) out += "; together " + claim;
-    for (const auto& [volume, driver] : found.attached) out += "; " + volume + " " + driver;
+    for (const auto& [volume, attached] : found.attached)
+      out += "; " + volume + " " + attached.driver + (attached.shared ? " shared" : "");
     return out;
   }
   static Said found_in(const VolumeBook& book) {

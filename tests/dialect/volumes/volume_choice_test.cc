@@ -374,7 +374,7 @@ TEST(VolumeChoice, AClassWithAProvisionerTakesAFreeVolumeFirst) {
   EXPECT_THAT(s.words("a"),
               ElementsAre("claim a (only on nodes with kubernetes.io/hostname n2), or with a free "
                           "PersistentVolume of local"));
-  EXPECT_THAT(s.find({"a"}).attached, ElementsAre(Pair("claim default/a", "disks.example.com")));
+  EXPECT_THAT(s.find({"a"}).attached, ElementsAre(Pair("claim default/a", Attached{"disks.example.com"})));
   s.keep({"a"}, "n1");
   EXPECT_EQ(s.step("a", "n1"), "volume: claim a is to be bound to PersistentVolume v1");
   s.book.release({"default/a"});

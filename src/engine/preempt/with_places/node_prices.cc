@@ -20,7 +20,11 @@ struct Standing {
 // The free room of a node for one shape, now and after evictions.
 class NodeRoom {
  public:
-  NodeRoom(State& state, const Shape& shape) : state_(state), shape_(shape) {}
+  NodeRoom(State& state, const Shape& shape) : state_(state), shape_(shape) {
+    each_driver(state.nodes.mounted(), shape.mounts,
+                [&](ResourceId places, std::int64_t) { wants(places, 0); });
+    for (const ShapeAmount& a : shape.amounts) wants(a.resource, a.amount);
+  }
   ~NodeRoom() { put_back(); }
   NodeRoom(const NodeRoom&) = delete;
   NodeRoom& operator=(const NodeRoom&) = delete;
@@ -28,9 +32,9 @@ class NodeRoom {
   void look_at(NodeId node) {
     put_back();
     node_ = node;
-    free_.clear();
-    for (const ShapeAmount& a : shape_.amounts)
-      free_.push_back(state_.nodes.account(node, a.resource).free(Mode::kPlan));
+    for (Wish& wish : wishes_) wish.free = state_.nodes.account(node, wish.resource).free(Mode::kPlan);
+    const auto mounted = state_.nodes.mounted().on(node);
+    mounted_.assign(mounted.begin(), mounted.end());
     devices_.clear();
     for (const auto& device : state_.nodes.record(node).devices)
       devices_.push_back(device.account.free(Mode::kPlan));
@@ -46,10 +50,12 @@ class NodeRoom {
       state_.accounts.counted().add(node_, theirs.counted, kAfterBit, -sign);
       changed_.emplace_back(theirs.counted, sign);
     }
-    for (const ShapeAmount& a : theirs.amounts) {
-      for (std::size_t k = 0; k < shape_.amounts.size(); ++k) {
-        if (shape_.amounts[k].resource == a.resource) free_[k] += sign * a.amount;
-      }
+    for (const ShapeAmount& a : theirs.amounts) give(a.resource, sign * a.amount);
+    for (const VolumeId volume : theirs.mounts) {
+      std::int32_t& pods = held(volume)->pods[kAfter];
+      const bool had = pods > 0;
+      pods -= sign;
+      give(state_.nodes.mounted().places_of(volume), (had ? 1 : 0) - (pods > 0 ? 1 : 0));
     }
     const GrantView grant = state_.accounts.grants()[s.grant];
     for (const Piece& piece : grant.pieces) devices_[piece.device] += sign * piece.milli;
@@ -64,9 +70,10 @@ class NodeRoom {
     std::int64_t fit = shape_.tokens.empty() ? kMostFit : 1;
     if (shape_.counted.valid())
       fit = std::min(fit, state_.accounts.counted().cap(node_, shape_.counted, Mode::kPlan));
-    for (std::size_t k = 0; k < free_.size(); ++k) {
-      if (free_[k] < shape_.amounts[k].amount) return 0;
-      fit = std::min(fit, free_[k] / shape_.amounts[k].amount);
+    for (const Wish& wish : wishes_) {
+      const std::int64_t left = wish.free - missing(wish.resource);
+      if (left < wish.each) return 0;
+      if (wish.each > 0) fit = std::min(fit, left / wish.each);
     }
     const auto& record = state_.nodes.record(node_);
     for (const ShapeDevices& want : shape_.devices) {
@@ -82,6 +89,39 @@ class NodeRoom {
   }
 
  private:
+  struct Wish {
+    ResourceId resource;
+    std::int64_t each = 0;  // beside the volumes that it may share
+    std::int64_t free = 0;
+  };
+
+  void wants(ResourceId resource, std::int64_t amount) {
+    const auto known = std::find_if(wishes_.begin(), wishes_.end(),
+                                    [&](const Wish& wish) { return wish.resource == resource; });
+    if (known == wishes_.end()) {
+      wishes_.push_back({resource, amount, 0});
+    } else {
+      known->each += amount;
+    }
+  }
+  void give(ResourceId resource, std::int64_t amount) {
+    for (Wish& wish : wishes_) wish.free += wish.resource == resource ? amount : 0;
+  }
+  // nullptr: it is not there.
+  Mounted::Held* held(VolumeId volume) {
+    const auto at = std::find_if(mounted_.begin(), mounted_.end(),
+                                 [&](const Mounted::Held& one) { return one.volume == volume; });
+    return at == mounted_.end() ? nullptr : &*at;
+  }
+  std::int64_t missing(ResourceId places) const {
+    return std::count_if(shape_.mounts.begin(), shape_.mounts.end(), [&](VolumeId volume) {
+      if (state_.nodes.mounted().places_of(volume) != places) return false;
+      return std::none_of(mounted_.begin(), mounted_.end(), [&](const Mounted::Held& one) {
+        return one.volume == volume && one.pods[kAfter] > 0;
+      });
+    });
+  }
+
   // Counts of terms are those of the state: nothing stays of what was tried.
   void put_back() {
     for (const auto& [counted, sign] : changed_)
@@ -93,7 +133,8 @@ class NodeRoom {
   const Shape& shape_;
   NodeId node_;
   std::vector<std::pair<CountedId, int>> changed_;
-  std::vector<std::int64_t> free_;     // as shape_.amounts
+  std::vector<Wish> wishes_;  // amounts, and places for volumes
+  std::vector<Mounted::Held> mounted_;
   std::vector<std::int64_t> devices_;  // by number
   std::int64_t token_holders_ = 0;     // pods that have a token which the shape wants
 };
