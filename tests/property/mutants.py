@@ -44,8 +44,8 @@ MUTANTS = [
          '  for (const auto& [r, most] : limits)\n    if (!broken("limits-ignored")) accounts_['),
     ]),
     ('shared-ignored', 2, 'a shared volume takes no place of its node', 'nodes/room.cc', [
-        ('account.used[plane] - nodes.mounted().missing(',
-         'account.used[plane] - (broken("shared-ignored") ? 0 : 1) * nodes.mounted().missing('),
+        ('nodes.held().mounted.missing(id',
+         '(broken("shared-ignored") ? 0 : 1) * nodes.held().mounted.missing(id'),
     ]),
     ('quota-ignored', 2, 'any amount fits into a queue\'s quota', 'quota/tree.cc', [
         ('    if (need == 0) continue;\n',

@@ -156,7 +156,7 @@ std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) cons
   if (over->of == Overdraft::Of::kTerm) return fmt::format(kTermFails, node);
   if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
   if (over->of == Overdraft::Of::kToken)
-    return fmt::format("another pod has {} of node {}", state_.nodes.tokens().text(over->token), node);
+    return fmt::format("another pod has {} of node {}", state_.nodes.held().tokens.text(over->token), node);
   return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
 }
 

@@ -114,8 +114,8 @@ class Recount {
     for (std::size_t r = 0; r < state_.nodes.resources(); ++r) {
       const auto& account = state_.nodes.account(id, ResourceId(r));
       Planes mine = at(on_nodes_, id.index(), r);
-      for (const Mounted::Held& held : state_.nodes.mounted().on(id)) {
-        if (state_.nodes.mounted().places_of(held.volume) != ResourceId(r)) continue;
+      for (const Mounted::Held& held : state_.nodes.held().mounted.on(id)) {
+        if (state_.nodes.held().mounted.places_of(held.volume) != ResourceId(r)) continue;
         for (const Plane plane : {kNow, kAfter}) mine[plane] += held.pods[plane] > 0 ? 1 : 0;
       }
       // The rest is foreign use, which is the same on both planes and never negative.
@@ -135,11 +135,11 @@ class Recount {
                     record.spec.name, d, used[kNow], used[kAfter], mine[kNow], mine[kAfter]);
       }
     }
-    for (const Tokens::Held& held : state_.nodes.tokens().on(id)) {
+    for (const Tokens::Held& held : state_.nodes.held().tokens.on(id)) {
       const Planes mine = at(on_tokens_, id.index(), held.token.index());
       if (held.pods[kNow] < mine[kNow] || held.pods[kNow] - mine[kNow] != held.pods[kAfter] - mine[kAfter]) {
         return fail(ErrorCode::kInternal, "node {}: {} is charged {} and {}, the slots there make {} and {}",
-                    record.spec.name, state_.nodes.tokens().text(held.token), held.pods[kNow],
+                    record.spec.name, state_.nodes.held().tokens.text(held.token), held.pods[kNow],
                     held.pods[kAfter], mine[kNow], mine[kAfter]);
       }
     }
@@ -148,7 +148,7 @@ class Recount {
 
   // Those of foreign pods are the same on both planes.
   Status volumes(NodeId id) const {
-    for (const Mounted::Held& held : state_.nodes.mounted().on(id)) {
+    for (const Mounted::Held& held : state_.nodes.held().mounted.on(id)) {
       const Planes mine = at(on_volumes_, id.index(), held.volume.index());
       if (held.pods[kNow] >= mine[kNow] && held.pods[kNow] - mine[kNow] == held.pods[kAfter] - mine[kAfter])
         continue;

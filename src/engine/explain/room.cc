@@ -202,7 +202,8 @@ std::vector<Reason> RoomNow::count_nodes(std::size_t set, ChargeId charge, std::
       const Shortage ends = tightest_of(nodes, id, shape);
       if (!ends.resource.valid() && !ends.token.valid()) continue;  // asks for nothing
       count(ReasonCode::kNodeRoom,
-            ends.token.valid() ? nodes.tokens().text(ends.token) : words_of(nodes, id, ends.resource), here);
+            ends.token.valid() ? nodes.held().tokens.text(ends.token) : words_of(nodes, id, ends.resource),
+            here);
       continue;
     }
     // Room that is physically there but promised: held.
@@ -221,11 +222,11 @@ std::vector<Reason> RoomNow::count_nodes(std::size_t set, ChargeId charge, std::
           });
       there = there && pieces >= d.count;
     }
-    there = there && !nodes.tokens().taken(id, shape.tokens, kNowBit);
+    there = there && !nodes.held().tokens.taken(id, shape.tokens, kNowBit);
     if (there) {
       count(ReasonCode::kNodeHeld, "");
     } else if (shortage->token.valid()) {
-      count(ReasonCode::kNodePort, nodes.tokens().text(shortage->token));
+      count(ReasonCode::kNodePort, nodes.held().tokens.text(shortage->token));
     } else {
       count(shortage->device ? ReasonCode::kNodeDevice : ReasonCode::kNodeResource,
             words_of(nodes, id, shortage->resource));
@@ -253,7 +254,7 @@ std::optional<Reason> RoomNow::too_large(std::size_t set) {
         most = std::max(most, state_.nodes.account(id, resource).capacity);
       };
       std::vector<ShapeAmount> amounts = shape.amounts;
-      each_driver(state_.nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t volumes) {
+      each_driver(state_.nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t volumes) {
         const auto same = std::find_if(amounts.begin(), amounts.end(),
                                        [&](const ShapeAmount& a) { return a.resource == places; });
         same == amounts.end() ? amounts.push_back({places, volumes}) : void(same->amount += volumes);

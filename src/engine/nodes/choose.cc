@@ -115,7 +115,7 @@ void choose_foreign(NodeTable& nodes, NodeId node, const ForeignPod& pod, Grant&
     }
   }
   in_order(out);
-  for (const HostPort& port : pod.ports) out.tokens.push_back(nodes.tokens().intern(port));
+  for (const HostPort& port : pod.ports) out.tokens.push_back(nodes.held().tokens.intern(port));
   one_each(out.tokens);
 }
 

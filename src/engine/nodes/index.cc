@@ -215,7 +215,7 @@ bool ShapeIndex::update(const NodeTable& nodes, Fragments& fragments, NodeId id)
               : nodes.device_states().fit(nodes.device_state(id, mode_), request_);
     if (fit > 0) fit = fit_by_amounts(nodes, id, *shape_, mode_, fit);
     if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))
-      fit = nodes.tokens().taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
+      fit = nodes.held().tokens.taken(id, shape_->tokens, planes_of(mode_)) ? 0 : 1;
     if (fit > 0 && shape_->counted.valid())
       fit = std::min(fit, counted_->cap_beside_spread(id, shape_->counted, mode_));
   }

@@ -8,6 +8,14 @@
 namespace berth::engine {
 namespace {
 
+// `row`: the accounts of the node, by resource.
+void mount(Mounted& mounted, NodeTable::Account* row, NodeId node, VolumeId volume, PlaneMask planes,
+           int sign) {
+  const auto places = mounted.charge(node, volume, planes, sign);
+  auto& used = row[mounted.places_of(volume).index()].used;
+  for (const Plane plane : {kNow, kAfter}) used[plane] += places[plane];
+}
+
 Status check_amount(std::string_view node, std::string_view resource, std::int64_t amount) {
   if (amount < 0) {
     return fail(ErrorCode::kInvalid, "node {}: {} is negative ({})", node, resource, amount);
@@ -299,21 +307,15 @@ void NodeTable::charge(NodeId id, const Shape& shape, const GrantView& grant, Pl
       if (plane == kNow) device_use_ += sign * piece.milli;
     }
   }
-  for (const VolumeId volume : shape.mounts) mount(id, volume, planes, sign);
-  if (!grant.tokens.empty()) tokens().charge(id, grant.tokens, planes, sign);
+  for (const VolumeId volume : shape.mounts) mount(held_.mounted, row, id, volume, planes, sign);
+  if (!grant.tokens.empty()) held_.tokens.charge(id, grant.tokens, planes, sign);
   changes_.note(id, false);
-}
-
-void NodeTable::mount(NodeId id, VolumeId volume, PlaneMask planes, int sign) {
-  const auto places = mounted().charge(id, volume, planes, sign);
-  Account& account = accounts_[id.index() * stride_ + mounted().places_of(volume).index()];
-  for (const Plane plane : {kNow, kAfter}) account.used[plane] += places[plane];
 }
 
 std::vector<VolumeId> mounts_of(NodeTable& nodes, const std::vector<SharedVolume>& volumes) {
   std::vector<VolumeId> out;
   for (const SharedVolume& volume : volumes)
-    out.push_back(nodes.mounted().intern(nodes.volumes_of(volume.driver), volume.name));
+    out.push_back(nodes.held().mounted.intern(nodes.volumes_of(volume.driver), volume.name));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -336,8 +338,9 @@ void NodeTable::charge_foreign(NodeId id, const ForeignPod& pod, const GrantView
   for (const DeviceRequest& want : pod.devices)
     add(resource(want.resource), saturating_mul(want.count, want.milli));
   for (const auto& [driver, volumes] : pod.attaches) add(volumes_of(driver), volumes);
-  for (const VolumeId volume : mounts_of(*this, pod.mounts)) mount(id, volume, kBothPlanes, sign);
-  if (!grant.tokens.empty()) tokens().charge(id, grant.tokens, kBothPlanes, sign);
+  for (const VolumeId volume : mounts_of(*this, pod.mounts))
+    mount(held_.mounted, &accounts_[id.index() * stride_], id, volume, kBothPlanes, sign);
+  if (!grant.tokens.empty()) held_.tokens.charge(id, grant.tokens, kBothPlanes, sign);
   for (const Piece& piece : grant.pieces) {
     auto& used = records_[id.index()].devices[piece.device].account.used;
     for (const Plane plane : {kNow, kAfter}) used[plane] += sign * piece.milli;

@@ -43,19 +43,12 @@ inline constexpr std::int64_t kMostNumberedDevices = 1024;
 inline constexpr std::string_view kVolumesOf = "attachable volumes of ";
 
 // Tokens and shared volumes that pods have on nodes.
-class HeldOnNodes {
- public:
-  Tokens& tokens() { return tokens_; }
-  const Tokens& tokens() const { return tokens_; }
-  Mounted& mounted() { return mounted_; }
-  const Mounted& mounted() const { return mounted_; }
-
- private:
-  Tokens tokens_;
-  Mounted mounted_;
+struct HeldOnNodes {
+  Tokens tokens;
+  Mounted mounted;
 };
 
-class NodeTable : public HeldOnNodes {
+class NodeTable {
  public:
   struct Account {
     std::int64_t capacity = 0;
@@ -122,6 +115,8 @@ class NodeTable : public HeldOnNodes {
   DeviceStateId device_state(NodeId id, Mode mode) const;
   DeviceStates& device_states() const { return device_states_; }
   Suits& suits() const { return suits_; }
+  HeldOnNodes& held() { return held_; }
+  const HeldOnNodes& held() const { return held_; }
 
   const Domains& domains() const { return domains_; }
   const NodeChanges& changes() const { return changes_; }
@@ -148,7 +143,6 @@ class NodeTable : public HeldOnNodes {
 
  private:
   void set_capacity(NodeId id);
-  void mount(NodeId id, VolumeId volume, PlaneMask planes, int sign);
 
   Interner resources_;
   std::vector<bool> asked_only_;  // by resource: only pods have named it
@@ -165,6 +159,7 @@ class NodeTable : public HeldOnNodes {
   std::vector<std::int64_t> capacities_;  // by node: device_capacity()
   std::int64_t device_capacity_ = 0;
   std::int64_t device_use_ = 0;
+  HeldOnNodes held_;
   Domains domains_;
   NodeChanges changes_;
   // Found out on demand; answers are functions of the accounts.

@@ -37,8 +37,8 @@ std::int64_t fit_by_driver(const NodeTable& nodes, NodeId id, const Shape& shape
   std::int64_t fit = kMostFit;
   for (const Plane plane : {kNow, kAfter}) {
     if ((planes & (1u << plane)) == 0) continue;
-    const std::int64_t left =
-        account.capacity - account.used[plane] - nodes.mounted().missing(id, shape.mounts, places, plane);
+    const std::int64_t left = account.capacity - account.used[plane] -
+                              nodes.held().mounted.missing(id, shape.mounts, places, plane);
     if (left < each) return 0;
     if (each > 0) fit = std::min(fit, left / each);
   }
@@ -50,7 +50,7 @@ std::int64_t fit_by_driver(const NodeTable& nodes, NodeId id, const Shape& shape
 std::optional<ResourceId> lacks_places(const NodeTable& nodes, NodeId id, const Shape& shape,
                                        PlaneMask planes) {
   std::optional<ResourceId> out;
-  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+  each_driver(nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t) {
     if (!out && fit_by_driver(nodes, id, shape, planes, places) == 0) out = places;
   });
   return out;
@@ -69,7 +69,7 @@ std::int64_t fit_by_amounts(const NodeTable& nodes, NodeId id, const Shape& shap
     if (__builtin_mul_overflow(most, a.amount, &all) || all > free) most = free / a.amount;
   }
   if (shape.mounts.empty()) return most;
-  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+  each_driver(nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t) {
     most = std::min(most, fit_by_driver(nodes, id, shape, planes_of(mode), places));
   });
   return most;
@@ -79,7 +79,7 @@ std::int64_t fit_by_room(const NodeTable& nodes, NodeId id, const Shape& shape, 
   if (nodes.is_opaque(id)) return kMostFit;
   std::int64_t fit = fit_by_amounts(nodes, id, shape, mode);
   if (!shape.tokens.empty())
-    fit = std::min<std::int64_t>(fit, nodes.tokens().taken(id, shape.tokens, planes_of(mode)) ? 0 : 1);
+    fit = std::min<std::int64_t>(fit, nodes.held().tokens.taken(id, shape.tokens, planes_of(mode)) ? 0 : 1);
   for (const ShapeDevices& want : shape.devices) {
     if (fit == 0) return 0;
     fit = std::min(fit, device_fit(nodes, id, want, mode));
@@ -97,7 +97,7 @@ bool has_room(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode) 
     if (device_fit(nodes, id, want, mode) == 0) return false;
   }
   if (!shape.mounts.empty() && lacks_places(nodes, id, shape, planes_of(mode))) return false;
-  return shape.tokens.empty() || !nodes.tokens().taken(id, shape.tokens, planes_of(mode));
+  return shape.tokens.empty() || !nodes.held().tokens.taken(id, shape.tokens, planes_of(mode));
 }
 
 std::optional<Shortage> shortage_of(const NodeTable& nodes, NodeId id, const Shape& shape, Mode mode) {
@@ -110,7 +110,7 @@ std::optional<Shortage> shortage_of(const NodeTable& nodes, NodeId id, const Sha
   }
   if (const auto places = lacks_places(nodes, id, shape, planes_of(mode)))
     return Shortage{*places, false, {}};
-  if (const auto token = nodes.tokens().taken(id, shape.tokens, planes_of(mode)))
+  if (const auto token = nodes.held().tokens.taken(id, shape.tokens, planes_of(mode)))
     return Shortage{{}, false, *token};
   return std::nullopt;
 }
@@ -133,7 +133,7 @@ Shortage tightest_of(const NodeTable& nodes, NodeId id, const Shape& shape) {
   for (const ShapeAmount& a : shape.amounts) {
     offer(nodes.account(id, a.resource).free(Mode::kStart) / a.amount, a.resource, false);
   }
-  each_driver(nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t) {
+  each_driver(nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t) {
     offer(fit_by_driver(nodes, id, shape, kBothPlanes, places), places, false);
   });
   return first;

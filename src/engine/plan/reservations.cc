@@ -110,7 +110,7 @@ bool Reservations::still_suits(State& state, const Reservation& r) const {
         return false;
     }
     bool has_places = true;
-    each_driver(state.nodes.mounted(), shape.mounts, [&](ResourceId places, std::int64_t volumes) {
+    each_driver(state.nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t volumes) {
       has_places = has_places && volumes <= state.nodes.account(p.node, places).capacity;
     });
     return has_places && std::all_of(shape.amounts.begin(), shape.amounts.end(), [&](const ShapeAmount& a) {

@@ -79,7 +79,7 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
       out = Overdraft{Overdraft::Of::kAmount, a.resource, {}, {}};
   }
   for (const VolumeId volume : shapes_[charges_[slot.charge].shape].shape.mounts) {
-    const ResourceId places = nodes_.mounted().places_of(volume);
+    const ResourceId places = nodes_.held().mounted.places_of(volume);
     if (nodes_.account(slot.node, places).free(mode) < 0)
       out = Overdraft{Overdraft::Of::kAmount, places, {}, {}};
   }
@@ -89,7 +89,7 @@ std::optional<Overdraft> Accounts::overdrawn_on_node(const Charged& slot, Mode m
     const auto& device = devices[piece.device];
     if (device.account.free(mode) < 0) out = Overdraft{Overdraft::Of::kDevice, device.resource, {}, {}};
   }
-  if (const auto token = nodes_.tokens().shared(slot.node, grant.tokens, planes_of(mode)))
+  if (const auto token = nodes_.held().tokens.shared(slot.node, grant.tokens, planes_of(mode)))
     out = Overdraft{Overdraft::Of::kToken, {}, *token, {}};
   if (const CountedId counted = counted_of(slot);
       counted.valid() && !counted_.may_stay(slot.node, counted, planes_of(mode)))
@@ -146,7 +146,7 @@ bool Accounts::has_room_beside_terms(const Charged& slot, Plane plane) const {
     for (const Piece& piece : grant.pieces) {
       if (left(devices[piece.device].account) < piece.milli) return false;
     }
-    if (nodes_.tokens().taken(slot.node, grant.tokens, planes)) return false;
+    if (nodes_.held().tokens.taken(slot.node, grant.tokens, planes)) return false;
   }
   return std::all_of(c.quota.begin(), c.quota.end(), [&](const QuotaItem& item) {
     if (item.amount > quota_.available(slot.queue, item.pair, plane)) return false;

@@ -193,7 +193,7 @@ Shape State::base_shape(const PodTemplate& pod) {
     if (volumes > 0) base.amounts.push_back({nodes.volumes_of(driver), volumes});
   }
   base.mounts = mounts_of(nodes, pod.mounts);
-  for (const HostPort& port : pod.ports) base.tokens.push_back(nodes.tokens().intern(port));
+  for (const HostPort& port : pod.ports) base.tokens.push_back(nodes.held().tokens.intern(port));
   one_each(base.tokens);
   base.selector = pod.node_selector;
   base.required = pod.required_affinity;

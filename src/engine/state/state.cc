@@ -48,7 +48,7 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
 
 // Drops the tokens that neither shapes have nor these grants.
 void drop_tokens(State& state, const std::vector<bool>& granted) {
-  Tokens& tokens = state.nodes.tokens();
+  Tokens& tokens = state.nodes.held().tokens;
   std::vector<bool> used(tokens.size(), false);
   const auto mark = [&](std::span<const TokenId> had) {
     for (const TokenId token : had) used[token.index()] = true;
@@ -62,11 +62,11 @@ void drop_tokens(State& state, const std::vector<bool>& granted) {
 
 // Drops the volumes that no shape has.
 void drop_volumes(State& state) {
-  std::vector<bool> used(state.nodes.mounted().size(), false);
+  std::vector<bool> used(state.nodes.held().mounted.size(), false);
   state.shapes.for_each([&](const ShapeEntry& entry) {
     for (const VolumeId volume : entry.shape.mounts) used[volume.index()] = true;
   });
-  state.nodes.mounted().keep_only(std::move(used));
+  state.nodes.held().mounted.keep_only(std::move(used));
 }
 
 // As it stands in line.

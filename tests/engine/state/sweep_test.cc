@@ -48,13 +48,14 @@ TEST(Sweep, DropsPortsThatNoPodHas) {
     world.come(uid, 1000 + i);
     ok(world.state.workload_remove(uid));
   }
-  EXPECT_LT(world.state.nodes.tokens().size(), 1500u);
+  EXPECT_LT(world.state.nodes.held().tokens.size(), 1500u);
   EXPECT_EQ(world.come("with the same port", 80), kept);
   // A pod of another scheduler keeps its port too.
   const std::vector<TokenId> taken{world.come("with a port that is taken", 81)};
-  EXPECT_EQ(world.state.nodes.tokens().taken(world.state.nodes.intern("n"), taken, kBothPlanes), taken[0]);
+  EXPECT_EQ(world.state.nodes.held().tokens.taken(world.state.nodes.intern("n"), taken, kBothPlanes),
+            taken[0]);
   const std::vector<TokenId> free{world.come("with a port that is free", 1000)};
-  EXPECT_FALSE(world.state.nodes.tokens().taken(world.state.nodes.intern("n"), free, kBothPlanes));
+  EXPECT_FALSE(world.state.nodes.held().tokens.taken(world.state.nodes.intern("n"), free, kBothPlanes));
 }
 
 // Each entry is an index over all nodes: what a tenant left must not stay until other work has come.

@@ -21,7 +21,7 @@ struct Standing {
 class NodeRoom {
  public:
   NodeRoom(State& state, const Shape& shape) : state_(state), shape_(shape) {
-    each_driver(state.nodes.mounted(), shape.mounts,
+    each_driver(state.nodes.held().mounted, shape.mounts,
                 [&](ResourceId places, std::int64_t) { wants(places, 0); });
     for (const ShapeAmount& a : shape.amounts) wants(a.resource, a.amount);
   }
@@ -33,14 +33,14 @@ class NodeRoom {
     put_back();
     node_ = node;
     for (Wish& wish : wishes_) wish.free = state_.nodes.account(node, wish.resource).free(Mode::kPlan);
-    const auto mounted = state_.nodes.mounted().on(node);
+    const auto mounted = state_.nodes.held().mounted.on(node);
     mounted_.assign(mounted.begin(), mounted.end());
     devices_.clear();
     for (const auto& device : state_.nodes.record(node).devices)
       devices_.push_back(device.account.free(Mode::kPlan));
     token_holders_ = 0;
     for (const TokenId token : shape_.tokens)
-      token_holders_ += state_.nodes.tokens().holders(node, token, kAfter);
+      token_holders_ += state_.nodes.held().tokens.holders(node, token, kAfter);
   }
 
   // sign +1: the slot goes.
@@ -55,13 +55,13 @@ class NodeRoom {
       std::int32_t& pods = held(volume)->pods[kAfter];
       const bool had = pods > 0;
       pods -= sign;
-      give(state_.nodes.mounted().places_of(volume), (had ? 1 : 0) - (pods > 0 ? 1 : 0));
+      give(state_.nodes.held().mounted.places_of(volume), (had ? 1 : 0) - (pods > 0 ? 1 : 0));
     }
     const GrantView grant = state_.accounts.grants()[s.grant];
     for (const Piece& piece : grant.pieces) devices_[piece.device] += sign * piece.milli;
     for (const TokenId wanted : shape_.tokens) {
       for (const TokenId token : grant.tokens)
-        token_holders_ -= state_.nodes.tokens().exclude(wanted, token) ? sign : 0;
+        token_holders_ -= state_.nodes.held().tokens.exclude(wanted, token) ? sign : 0;
     }
   }
 
@@ -115,7 +115,7 @@ class NodeRoom {
   }
   std::int64_t missing(ResourceId places) const {
     return std::count_if(shape_.mounts.begin(), shape_.mounts.end(), [&](VolumeId volume) {
-      if (state_.nodes.mounted().places_of(volume) != places) return false;
+      if (state_.nodes.held().mounted.places_of(volume) != places) return false;
       return std::none_of(mounted_.begin(), mounted_.end(), [&](const Mounted::Held& one) {
         return one.volume == volume && one.pods[kAfter] > 0;
       });
