@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/enums.h"
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/labels.h"
 #include "model/ports.h"
@@ -103,6 +104,7 @@ struct ForeignPod {
   std::vector<std::string> selected;  // and PodTemplate::selected
   bool ending = false;                // it is being deleted: it has its room, and a spread does not count it
   ResourceList attaches;              // as PodTemplate::attaches
+  Shared<std::vector<PreferredCountedTerm>> preferred_terms;  // and PodTemplate::preferred_terms; no spreads
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -115,6 +117,7 @@ struct ForeignPod {
     v("selected", s.selected);
     v("ending", s.ending);
     v("attaches", s.attaches);
+    v("preferred_terms", s.preferred_terms);
   }
   bool operator==(const ForeignPod&) const = default;
 };

@@ -44,7 +44,7 @@ bool begins_to_end(const PodRecord& record, const Pod& pod) {
 // Where it stands it may stay, and no spread of it binds others.
 void bind_nothing(PodSpec& spec) {
   clear_constraints(spec.pod);
-  spec.drop_own_terms();
+  spec.drop_spreads();
 }
 
 // Drops what no longer matters of a pod, or cannot be relied on. `known`: its former state, or nullptr.

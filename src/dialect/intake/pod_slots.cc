@@ -178,6 +178,7 @@ void PodSlots::charge_foreign(PodRecord& record) {
   foreign.ports = record.shape->ports;
   foreign.attaches = record.shape->attaches;
   foreign.terms = *record.shape->terms;
+  foreign.preferred_terms = record.shape->preferred_terms;
   foreign.selected = *record.shape->selected;
   const SelectorBook& book = books_.pods.selectors();
   for (const auto number : record.selected) {

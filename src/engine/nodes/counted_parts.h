@@ -49,6 +49,10 @@ struct CountedSlots {
 struct CountedTally {
   CountedSlots counted;  // slots that the selector counts
   CountedSlots apart;    // slots that must stand apart from them
+  // Of slots that will stay: how much those that wish to be near to, or apart from, such slots weigh for one that comes; and how many
+  // must be near.
+  std::int64_t wishes = 0;
+  std::int64_t needs = 0;
   bool operator==(const CountedTally&) const = default;
 };
 
@@ -69,6 +73,7 @@ struct CountedPair {
   std::int64_t users = 0;     // rules and leanings of sets
   std::int64_t spreads = 0;   // rules of kSpread
   std::int64_t leanings = 0;  // without these and spreads the fewest are not kept
+  std::int64_t pulls = 0;     // rules of kNear, and leanings that are no spreads
   CountedFewest fewest_pods;
   CountedFewest fewest_sure;                                  // on the after plane
   CountedSlots counted;                                       // in all domains
@@ -121,6 +126,7 @@ struct CountedCrossing {
     kZero,     // it became or ceased to be zero; everywhere: the sum did
     kSpread,   // for spreads: it changed; everywhere: the fewest of any domain did
     kLeaning,  // the same for leanings; everywhere: so that all weigh otherwise
+    kPull,     // what the slots there weigh for one that the selector counts
   };
   std::uint32_t term = 0;
   std::uint32_t domain = kEverywhere;
