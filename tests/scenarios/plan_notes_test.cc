@@ -1,4 +1,4 @@
-// What `berth plan` says of evictions beyond budgets, and of volumes that are still to come.
+// The words of `berth plan` about evictions beyond budgets, and about volumes that are still to come.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -215,8 +215,15 @@ void Counted::count_all(NodeId node, CountedId id, const CountedSlots& change, s
     if (const std::uint32_t at = domain_in(number); at != kNone) count(number, at, what, change);
   };
   const auto pulls = [&](std::uint32_t number, std::int64_t CountedTally::*what, std::int64_t weight) {
-    if (const std::uint32_t at = domain_in(number); at != kNone)
-      pull(number, at, what, weight * change.most());
+    const std::uint32_t at = domain_in(number);
+    if (at == kNone || change.most() == 0) return;
+    auto& by_domain = terms_[number].by_domain;
+    const auto tally = by_domain.try_emplace(at).first;
+    const std::int64_t before = tally->second.pull();
+    tally->second.*what += weight * change.most();
+    const std::int64_t after = tally->second.pull();
+    if (tally->second == CountedTally{}) by_domain.erase(tally);
+    if (before != after) log_.add({number, at, CountedCrossing::Of::kPull});
   };
   const CountedSet& set = sets_[id.index()];
   for (const std::uint32_t selector : set.selectors) {

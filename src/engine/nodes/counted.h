@@ -160,9 +160,6 @@ class Counted {
   void note_spread(std::uint32_t term, std::uint32_t domain, const CountedSlots& before,
                    const CountedSlots& after);
   void note_filled(std::uint32_t level);
-  // The slots of a set come or go, whose terms pull others.
-  void pull(std::uint32_t term, std::uint32_t domain, std::int64_t CountedTally::*what, std::int64_t change);
-  std::int64_t pull_on(NodeId node, const CountedSet& set) const;
   std::int64_t fewest(const CountedRule& rule, PlaneMask planes) const;
   // `pods_alone`: held slots count nowhere.
   bool within_skew(const CountedRule& rule, NodeId node, PlaneMask planes, std::int64_t standing,

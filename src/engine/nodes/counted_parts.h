@@ -1,6 +1,7 @@
 // The numbers that counted terms keep (counted.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -49,10 +50,15 @@ struct CountedSlots {
 struct CountedTally {
   CountedSlots counted;  // slots that the selector counts
   CountedSlots apart;    // slots that must stand apart from them
-  // Of slots that will stay: how much those that wish to be near to, or apart from, such slots weigh for one that comes; and how many
-  // must be near.
+  // Slots that will stay, and name those that the selector counts: the weights of their wishes, and how many must be near.
   std::int64_t wishes = 0;
   std::int64_t needs = 0;
+  static constexpr std::int64_t kMostLean = 64;  // slots: more weigh no more
+  // Their weight for one that the selector counts. It leaves the range of a preference for no domain.
+  std::int64_t pull() const {
+    constexpr std::int64_t kMost = 100 * kMostLean;
+    return std::clamp<std::int64_t>(wishes, -kMost, kMost) + std::clamp<std::int64_t>(needs, 0, kMostLean);
+  }
   bool operator==(const CountedTally&) const = default;
 };
 

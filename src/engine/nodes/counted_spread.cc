@@ -1,5 +1,4 @@
-// Counted terms of kSpread, and preferred ones: the fewest of any domain, and what that means for the others; and what the slots of a
-// domain weigh for one that their own terms select (counted.h).
+// Counted terms of kSpread, and preferred ones: the fewest of any domain, and what that means for the others (counted.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,19 +9,10 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::int64_t kMostLean = 64;
-
 // Slots of a domain weigh from here on.
 std::int64_t lean_base(const CountedPair& term, std::int64_t filled) {
   constexpr std::int64_t kStep = 16;
   return std::max<std::int64_t>(term.fewest_sure.of(filled), 0) / kStep * kStep;
-}
-
-// What the slots of a domain weigh. No sum leaves the range of a preference because of one domain.
-std::int64_t pull_of(const CountedTally& tally) {
-  constexpr std::int64_t kMostWeight = 100;
-  return std::clamp<std::int64_t>(tally.wishes, -kMostWeight * kMostLean, kMostWeight * kMostLean) +
-         std::clamp<std::int64_t>(tally.needs, 0, kMostLean);
 }
 
 }  // namespace
@@ -75,45 +65,27 @@ void Counted::note_filled(std::uint32_t level) {
   }
 }
 
-void Counted::pull(std::uint32_t number, std::uint32_t at, std::int64_t CountedTally::*what,
-                   std::int64_t change) {
-  if (change == 0) return;
-  CountedPair& term = terms_[number];
-  const auto tally = term.by_domain.try_emplace(at).first;
-  const std::int64_t before = pull_of(tally->second);
-  tally->second.*what += change;
-  const std::int64_t after = pull_of(tally->second);
-  if (tally->second == CountedTally{}) term.by_domain.erase(tally);
-  if (before != after) log_.add({number, at, CountedCrossing::Of::kPull});
-}
-
-std::int64_t Counted::pull_on(NodeId node, const CountedSet& set) const {
-  std::int64_t sum = 0;
-  for (const std::uint32_t selector : set.selectors) {
-    for (const std::uint32_t number : selectors_[selector].terms) {
-      const CountedPair& term = terms_[number];
-      if (term.pulls == 0) continue;
-      if (const CountedTally* here = tally(term, node)) sum += pull_of(*here);
-    }
-  }
-  return sum;
-}
-
 std::int64_t Counted::lean(NodeId node, CountedId id) const {
   if (nodes_.is_opaque(node)) return 0;
-  std::int64_t sum = pull_on(node, sets_[id.index()]);
+  std::int64_t sum = 0;
+  for (const std::uint32_t selector : sets_[id.index()].selectors) {
+    for (const std::uint32_t number : selectors_[selector].terms) {
+      if (terms_[number].pulls == 0) continue;
+      if (const CountedTally* here = tally(terms_[number], node)) sum += here->pull();
+    }
+  }
   for (const CountedLeaning& leaning : sets_[id.index()].leanings) {
     const CountedPair& term = terms_[leaning.term];
     const bool outside = domain(term, node) == kNone;
     const CountedTally* here = tally(term, node);
     const std::int64_t count = here == nullptr ? 0 : here->counted.most();
     if (leaning.kind == TermKind::kNear) {
-      sum += leaning.weight * std::min(count, kMostLean);
+      sum += leaning.weight * std::min(count, CountedTally::kMostLean);
     } else if (!outside) {
-      sum -= leaning.weight *
-             std::clamp<std::int64_t>(count - lean_base(term, levels_[term.level].filled), 0, kMostLean);
+      sum -= leaning.weight * std::clamp<std::int64_t>(count - lean_base(term, levels_[term.level].filled), 0,
+                                                       CountedTally::kMostLean);
     } else if (leaning.kind == TermKind::kSpread) {
-      sum -= leaning.weight * (kMostLean + 1);
+      sum -= leaning.weight * (CountedTally::kMostLean + 1);
     }
   }
   return sum;
