@@ -294,7 +294,8 @@ namespace {
 // The budget comes first: a table cuts the end of what it has no room for.
 std::string brief_beyond(const Reason& r) {
   const char* how = r.code == ReasonCode::kPreempted ? "preempted by" : "its quota goes to";
-  return fmt::format("beyond budget {}: {} {}", r.detail, how, r.subject);
+  const std::string budget = r.detail.substr(r.detail.rfind(' ') + 1);  // without its kind
+  return fmt::format("beyond budget {}: {} {}", budget, how, r.subject);
 }
 
 }  // namespace

@@ -10,10 +10,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Names as long as the table shows them: it cuts the end of the line, and the budget stands in front.
+// Long names: the table cuts the end of the line, and the budget stands in front.
 TEST_F(Plan, AnEvictionBeyondABudgetNamesTheBudget) {
-  const std::string low(60, 'l');
-  const std::string high(60, 'h');
+  const std::string low(40, 'l');
+  const std::string high(40, 'h');
   const std::string file = write("a.yaml", fmt::format(R"(apiVersion: v1
 kind: Node
 metadata: {{name: n1}}
