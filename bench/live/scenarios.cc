@@ -33,6 +33,8 @@ using std::chrono::seconds;
 // run as they are.
 constexpr const char* kGoGc = "400";
 
+constexpr const char* kJobSets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
+
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -233,13 +235,20 @@ class Run {
     return {};
   }
 
-  // Opens the queue, and waits for so many binds.
-  Status release(std::size_t pods) {
+  // Opens the queue, or unsuspends the JobSets where there is none, and waits for so many binds.
+  Status release(std::size_t pods, bool queued = true) {
     auto api = cluster_->client();
     start_ = Clock::now();
-    BERTH_TRY(e2e::expect_ok(
-        api.patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team-0", R"({"spec":{"stopPolicy":"None"}})"),
-        "releasing the queue"));
+    if (queued) {
+      BERTH_TRY(e2e::expect_ok(
+          api.patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team-0", R"({"spec":{"stopPolicy":"None"}})"),
+          "releasing the queue"));
+    }
+    for (std::size_t i = 0; !queued && i < scale_.gangs; ++i) {
+      BERTH_TRY(
+          e2e::expect_ok(api.patch(fmt::format("{}/set-{}", kJobSets, i), R"({"spec":{"suspend":false}})"),
+                         "releasing a JobSet"));
+    }
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(pods));
     outcome_.to_first_s = seconds_between(start_, observer_->now().first_bind);
     return finish_backlog();
@@ -250,20 +259,21 @@ class Run {
     const std::size_t pods = scale_.gangs * kGang;
     e2e::ProjectController controller(*cluster_, "jobset");
     BERTH_TRY(controller.start());
-    if (!contender_.kueue) BERTH_TRY(install_queues(*cluster_));
+    const bool queued = contender_.kueue || contender_.gangs;
+    if (contender_.gangs) BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_contender());
-    BERTH_TRY(make_queues(*cluster_, 1, pods, /*stopped=*/true));
+    if (queued) BERTH_TRY(make_queues(*cluster_, 1, pods, /*stopped=*/true));
     std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i));
-    BERTH_TRY(cluster_->create_all("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", bodies, 32));
+    for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i, queued));
+    BERTH_TRY(cluster_->create_all(kJobSets, bodies, 32));
     BERTH_TRY(settle());
     if (observer_->now().binds > 0)
       return fail(ErrorCode::kInvalid, "{} pods were bound in a stopped queue", observer_->now().binds);
     const double before = running_->usage().cpu_seconds;
     api_before_ = cluster_->process("kube-apiserver")->usage();
     etcd_before_ = cluster_->process("etcd")->usage();
-    BERTH_TRY(release(pods));
+    BERTH_TRY(release(pods, queued));
     outcome_.scheduler.cpu_seconds -= before;
     return {};
   }
@@ -548,7 +558,7 @@ bool applies(Scenario scenario, const Contender& contender) {
     case Scenario::kQ2:
       return contender.name != "berth-null";
     case Scenario::kQ5:
-      return contender.kueue || (contender.gangs && contender.preempts);
+      return contender.kueue || contender.name == "blind" || (contender.gangs && contender.preempts);
   }
   return false;
 }

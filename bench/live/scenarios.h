@@ -21,7 +21,8 @@
 //   Q3  S3 within one ClusterQueue, whose preemption is LowerPriority
 //   Q4  100,000 suspended Jobs of one pod wait for a ClusterQueue without free quota: memory
 //   Q5  S2 with 500 JobSets of 8 pods, which wait suspended in a ClusterQueue that is stopped, until it is released; JobSet's controller
-//       and the Job controller make their pods. For Berth, and for Kueue's manager with kube-scheduler
+//       and the Job controller make their pods. For Berth, for Kueue's manager with kube-scheduler, and for the blind binder, whose
+//       JobSets name no queue and are unsuspended one by one: so fast are the controllers
 //
 // Each run has a cluster of its own, so that nothing is left from the run before. Times are those of an observer's watch.
 #pragma once

@@ -25,8 +25,8 @@ class Work {
   std::vector<std::string> gang_pods(const std::string& name, std::size_t gangs, const std::string& priority,
                                      bool interleave = false) const;
   std::string job(std::size_t i, std::size_t pods, std::size_t queues) const;
-  // Suspended, of one Job of kGang pods; in the queue team-0.
-  std::string jobset(std::size_t i) const;
+  // Suspended, of one Job of kGang pods; `queued`: in the queue team-0.
+  std::string jobset(std::size_t i, bool queued) const;
 
  private:
   const Contender& contender_;

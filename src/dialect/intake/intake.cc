@@ -29,7 +29,7 @@ void regroup(Impl& s, const ObjectBooks::Keys& keys) {
         }
       }
     }
-    for (const auto pod : moved) s.reroute(pod, false);
+    for (const auto pod : moved) s.reroute(pod, Moves::kWaiting);
   }
 }
 
@@ -102,7 +102,7 @@ void Intake::Impl::take_budget(BudgetBook::Change&& change) {
   if (change.event) events.add(std::move(*change.event));
 }
 
-void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
+void Intake::Impl::reroute_dependents(const std::string& key, Moves moves) {
   std::vector<std::uint32_t> moved;
   for (const auto ix : books.drafts.dependents_of(key)) {
     for (const auto& role : books.drafts[ix].roles) {
@@ -111,7 +111,7 @@ void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
       }
     }
   }
-  for (const auto pod : moved) reroute(pod, as_orphans);
+  for (const auto pod : moved) reroute(pod, moves);
 }
 
 std::vector<OwnerName> Intake::missing_owners() {
@@ -127,7 +127,8 @@ std::vector<OwnerName> Intake::missing_owners() {
 
 void Intake::release_orphans(std::string_view owner_uid) {
   Impl& s = *impl_;
-  if (s.missing_owners.erase(std::string(owner_uid)) > 0) s.reroute_dependents(owner_key(owner_uid), true);
+  if (s.missing_owners.erase(std::string(owner_uid)) > 0)
+    s.reroute_dependents(owner_key(owner_uid), Moves::kOrphans);
 }
 
 void Intake::drain(std::vector<Event>& out) {

@@ -56,15 +56,24 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   books.owners.put(std::move(record));
   const Declaration* declared = declaration_of(kind);
   if (declared != nullptr && (declared->groups.any() || !declared->named_by.empty()))
-    reroute_dependents(by_name, false);
+    reroute_dependents(by_name, Moves::kWaiting);
   if (routes_change) {
-    reroute_dependents(key, false);
+    reroute_dependents(key, Moves::kWaiting);
   } else {
     refresh_dependents(key);
   }
   sync_owner(uid);
-  if (known == nullptr) recount(uid);
+  if (known == nullptr) {
+    recount(uid);
+    part_anew(above.uid);
+  }
   recount(above.uid);
+}
+
+// Which of them is a gang of its own may have changed (OwnerKind::further_are_gangs).
+void Intake::Impl::part_anew(const std::string& uid) {
+  const OwnerRecord* owner = books.owners.find(uid);
+  if (owner != nullptr && owner->ask.kind->further_are_gangs) reroute_dependents(owner_key(uid), Moves::kAll);
 }
 
 void Intake::Impl::recount(const std::string& uid) {
@@ -89,6 +98,7 @@ void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view
   books.promises.forget_owner(*uid);
   sync_owner(*uid);
   refresh_dependents(owner_key(*uid));
+  part_anew(above);
   recount(above);
 }
 

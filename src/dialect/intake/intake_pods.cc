@@ -209,14 +209,14 @@ void Intake::Impl::detach(std::uint32_t ix) {
 }
 
 // The pod's place may have changed although the pod has not (its owner was seen).
-void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
+void Intake::Impl::reroute(std::uint32_t ix, Moves moves) {
   PodRecord& record = books.pods[ix];
   const bool is_whole = books.owners.missing_of(record.pod.meta) == nullptr;  // its chain of owners
   const bool sees_owner = is_whole && books.owners.of(record.pod.meta) != nullptr;
-  record.own = record.own || as_orphan || is_whole;
+  record.own = record.own || moves == Moves::kOrphans || is_whole;
   Membership membership =
       books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
-  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
+  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty() && moves != Moves::kAll;
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);
   slots.uncharge_foreign(record);
