@@ -19,6 +19,12 @@ void leave_out_others(Ask& ask, const IntakeConfig& config) {
   }
 }
 
+// One more or fewer below it changes which of them are gangs of their own.
+bool has_gangs_below(const OwnerBook& owners, const std::string& uid) {
+  const OwnerRecord* owner = owners.find(uid);
+  return owner != nullptr && owner->ask.kind->further_are_gangs;
+}
+
 }  // namespace
 
 void Intake::Impl::upsert_owner(Ask&& ask) {
@@ -65,15 +71,9 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   sync_owner(uid);
   if (known == nullptr) {
     recount(uid);
-    part_anew(above.uid);
+    if (has_gangs_below(books.owners, above.uid)) reroute_dependents(owner_key(above.uid), Moves::kAll);
   }
   recount(above.uid);
-}
-
-// Which of them is a gang of its own may have changed (OwnerKind::further_are_gangs).
-void Intake::Impl::part_anew(const std::string& uid) {
-  const OwnerRecord* owner = books.owners.find(uid);
-  if (owner != nullptr && owner->ask.kind->further_are_gangs) reroute_dependents(owner_key(uid), Moves::kAll);
 }
 
 void Intake::Impl::recount(const std::string& uid) {
@@ -98,7 +98,7 @@ void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view
   books.promises.forget_owner(*uid);
   sync_owner(*uid);
   refresh_dependents(owner_key(*uid));
-  part_anew(above);
+  if (has_gangs_below(books.owners, above)) reroute_dependents(owner_key(above), Moves::kAll);
   recount(above);
 }
 

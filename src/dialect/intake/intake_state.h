@@ -82,8 +82,6 @@ struct IntakeView::Impl {
   void remove_owner(Kind kind, std::string_view ns, std::string_view name);
   // An owner below this one has changed.
   void recount(const std::string& uid);
-  // The owners below this one have become more or fewer.
-  void part_anew(const std::string& uid);
   OwnerRecord record_of(Ask&& ask);
   // True: the pods of this owner will be others than they were to be.
   bool take_anew(std::string_view uid);
