@@ -1,4 +1,7 @@
 // Ray (KubeRay): clusters, and jobs and services that make a cluster for themselves.
+#include <string>
+#include <string_view>
+
 #include "dialect/owners/declared/built_in.h"
 
 namespace berth::dialect {
@@ -9,6 +12,33 @@ namespace {
 // A worker group has replicas within its bounds, whatever it asks for, and none while it is suspended.
 // With the autoscaler a worker group may be smaller than it asks for, down to minReplicas. KubeRay adds containers of its own to head and
 // workers, which count before there are pods.
+//
+// The pods of a cluster, whose spec stands at `@`. `%`: whether it may lack a head.
+constexpr std::string_view kPodsOfCluster = R"(      - name: head
+        at: @.headGroupSpec
+        optional: %
+        count: 1
+        adds:
+          - name: autoscaler
+            when: {at: @.enableInTreeAutoscaling, words: ['true']}
+            resourcesAt: @.autoscalerOptions.resources
+            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
+        labels: {ray.io/node-type: head}
+      - each: @.workerGroupSpecs
+        nameAt: .groupName
+        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
+        when: {at: .suspend, words: ['false'], absent: true}
+        times: [{at: .numOfHosts}]
+        minimum: .minReplicas
+        minimumWhen: {at: @.enableInTreeAutoscaling, words: ['true']}
+        adds:
+          - name: wait-gcs-ready
+            init: true
+            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
+        labels: {ray.io/node-type: worker, ray.io/group: $name}
+)";
+
+// `pods: PATH OPTIONAL` stands for these.
 constexpr std::string_view kKindsOfRay = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -20,28 +50,7 @@ kinds:
     suspend: spec.suspend
     managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
     ready: {at: status.state, words: [ready]}
-    pods:
-      - name: head
-        at: spec.headGroupSpec
-        count: 1
-        adds:
-          - name: autoscaler
-            when: {at: spec.enableInTreeAutoscaling, words: ['true']}
-            resourcesAt: spec.autoscalerOptions.resources
-            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
-        labels: {ray.io/node-type: head}
-      - each: spec.workerGroupSpecs
-        nameAt: .groupName
-        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
-        when: {at: .suspend, words: ['false'], absent: true}
-        times: [{at: .numOfHosts}]
-        minimum: .minReplicas
-        minimumWhen: {at: spec.enableInTreeAutoscaling, words: ['true']}
-        adds:
-          - name: wait-gcs-ready
-            init: true
-            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
-        labels: {ray.io/node-type: worker, ray.io/group: $name}
+    pods: spec false
   - apiVersion: ray.io/v1
     kind: RayJob
     resource: rayjobs
@@ -52,29 +61,7 @@ kinds:
     ready: {at: status.jobDeploymentStatus, words: [Running, Waiting]}
     completed: {at: status.jobDeploymentStatus, words: [Complete]}
     failed: {at: status.jobDeploymentStatus, words: [Failed]}
-    pods:
-      - name: head
-        at: spec.rayClusterSpec.headGroupSpec
-        optional: true
-        count: 1
-        adds:
-          - name: autoscaler
-            when: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
-            resourcesAt: spec.rayClusterSpec.autoscalerOptions.resources
-            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
-        labels: {ray.io/node-type: head}
-      - each: spec.rayClusterSpec.workerGroupSpecs
-        nameAt: .groupName
-        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
-        when: {at: .suspend, words: ['false'], absent: true}
-        times: [{at: .numOfHosts}]
-        minimum: .minReplicas
-        minimumWhen: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
-        adds:
-          - name: wait-gcs-ready
-            init: true
-            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
-        labels: {ray.io/node-type: worker, ray.io/group: $name}
+    pods: spec.rayClusterSpec true
       - name: submitter
         count: 1
         later: true
@@ -93,34 +80,40 @@ kinds:
     suspend: spec.rayClusterConfig.suspend
     managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
     ready: {conditions: [Ready]}
-    pods:
-      - name: head
-        at: spec.rayClusterConfig.headGroupSpec
-        count: 1
-        adds:
-          - name: autoscaler
-            when: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}
-            resourcesAt: spec.rayClusterConfig.autoscalerOptions.resources
-            resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
-        labels: {ray.io/node-type: head}
-      - each: spec.rayClusterConfig.workerGroupSpecs
-        nameAt: .groupName
-        count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
-        when: {at: .suspend, words: ['false'], absent: true}
-        times: [{at: .numOfHosts}]
-        minimum: .minReplicas
-        minimumWhen: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}
-        adds:
-          - name: wait-gcs-ready
-            init: true
-            resources: {requests: {cpu: 200m, memory: 256Mi}, limits: {cpu: 200m, memory: 256Mi}}
-        labels: {ray.io/node-type: worker, ray.io/group: $name}
+    pods: spec.rayClusterConfig false
 )";
+
+std::string with_pods(std::string_view kinds) {
+  static constexpr std::string_view kPods = "    pods: ";
+  std::string out;
+  for (std::size_t at = 0; at < kinds.size();) {
+    const auto end = kinds.find('\n', at);
+    const std::string_view line = kinds.substr(at, end - at);
+    at = end + 1;
+    const auto space = line.rfind(' ');
+    if (!line.starts_with(kPods) || space < kPods.size()) {
+      out.append(line).append("\n");
+      continue;
+    }
+    out.append("    pods:\n");
+    for (const char c : kPodsOfCluster) {
+      if (c == '@') {
+        out.append(line.substr(kPods.size(), space - kPods.size()));
+      } else if (c == '%') {
+        out.append(line.substr(space + 1));
+      } else {
+        out.push_back(c);
+      }
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
 std::string_view declared_ray() {
-  return kKindsOfRay;
+  static const std::string text = with_pods(kKindsOfRay);
+  return text;
 }
 
 }  // namespace berth::dialect
