@@ -236,6 +236,10 @@ inline constexpr std::array kKinds{
              .resource = "queues"},
 };
 
+// Selects the pods that have ended, which the selector of Kind::kPod leaves out.
+inline constexpr std::string_view kEndedPods =
+    "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown";
+
 // Kinds, with those that are declared.
 inline constexpr std::size_t kMostKinds = 200;
 
