@@ -54,6 +54,8 @@ enum class Kind : std::uint8_t {
   kDisruptionBudget,
   kUpstreamPodGroup,
   kKaiTopology,
+  kOlderPodGroup,
+  kUpstreamWorkload,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -159,6 +161,18 @@ inline constexpr std::array kKinds{
              .word = "PodGroup",
              .group = kCoschedulingGroup,
              .resource = "podgroups",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kOlderPodGroup,
+             .word = "PodGroup",
+             .name = "OlderPodGroup",
+             .group = kOlderCoschedulingGroup,
+             .resource = "podgroups",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kUpstreamWorkload,
+             .word = "Workload",
+             .name = "UpstreamWorkload",
+             .group = "scheduling.k8s.io",
+             .resource = "workloads",
              .namespaced = true},
     KindInfo{.kind = Kind::kUpstreamPodGroup,
              .word = "PodGroup",

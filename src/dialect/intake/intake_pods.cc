@@ -216,7 +216,9 @@ void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
   record.own = record.own || as_orphan || is_whole;
   Membership membership =
       books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
-  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
+  // Its own marks are the same: only the object says more than before.
+  const bool same_system = membership.system != nullptr && membership.system == record.membership.system;
+  const bool stays = record.saw_owner && !same_system && !record.pod.spec.node_name.empty();
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);
   slots.uncharge_foreign(record);
