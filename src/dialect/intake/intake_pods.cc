@@ -216,7 +216,10 @@ void Intake::Impl::reroute(std::uint32_t ix, Moves moves) {
   record.own = record.own || moves == Moves::kOrphans || is_whole;
   Membership membership =
       books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
-  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty() && moves != Moves::kAll;
+  // Its own marks are the same: only the object says more than before.
+  const bool same_system = membership.system != nullptr && membership.system == record.membership.system;
+  const bool stays =
+      record.saw_owner && !same_system && !record.pod.spec.node_name.empty() && moves != Moves::kAll;
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);
   slots.uncharge_foreign(record);

@@ -73,7 +73,7 @@ struct IntakeView::Impl {
   void use_template_selectors(std::uint32_t ix);
   void note_owners(const Draft& draft);
   void tell_pods(const Draft& draft, bool again, bool drains);
-  void take_turns(std::uint32_t ix);
+  void take_turns(std::uint32_t ix, bool had_later);
   // Queues or flavors have changed: the engine may accept running work that it refused before.
   void tell_untold();
 
@@ -115,7 +115,7 @@ struct IntakeView::Impl {
   DraftRules rules{books};
   PodSlots slots{books, rules, events};
   MemberEnds ends{books, rules};
-  FutureSlots future{books, rules, events};
+  FutureSlots future{books, rules, templates, events};
   ObjectDrafts object_drafts{books, templates, events};
   PrebuiltClaims claims{books, rules, templates, prebuilt};
   DraftSettings settings{books, rules, object_drafts, claims};

@@ -202,7 +202,7 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   EXPECT_THAT(unsupported("  resourceClaims: [{name: gpu, resourceClaimName: g}]\n"),
               ElementsAre("resourceClaims"));
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"), IsEmpty());
-  EXPECT_THAT(unsupported("  workloadRef: {name: x, podGroup: y}\n"), ElementsAre("workloadRef"));
+  EXPECT_THAT(unsupported("  workloadRef: {name: x, podGroup: y}\n"), IsEmpty());
   EXPECT_THAT(unsupported("  schedulingGroup: {podGroupName: x}\n"), IsEmpty());
 }
 
