@@ -176,7 +176,7 @@ def run(flags):
 
     def one(seed):
         try:
-            return seed, check.judge(states.state(seed), str(seed))
+            return seed, check.judge(states.state(seed, flags.kubernetes), str(seed))
         except RuntimeError as error:
             return seed, {"errors": [str(error)], "pods": 0, "started": 0, "steps": []}
 
@@ -219,7 +219,7 @@ def run(flags):
                 shown = time.monotonic()
                 print(f"{totals['states']} of {flags.states} states, {sum(found.values())} findings", file=sys.stderr, flush=True)
     judged = totals["states"] - totals["refused"]
-    print(f"{judged} states with {totals['pods']} pods judged in {time.monotonic() - began:.0f} s (seeds {flags.seed} to "
+    print(f"Kubernetes {flags.kubernetes}: {judged} states with {totals['pods']} pods judged in {time.monotonic() - began:.0f} s (seeds {flags.seed} to "
           f"{flags.seed + flags.states - 1}; {totals['refused']} that the API server would refuse): {totals['started']} pods start, "
           f"{totals['pods'] - totals['started']} wait, {totals['evicted']} are evicted; of {totals['gangs']} gangs {totals['whole']} start")
     could = totals["whole"] + totals["unstarted"]
@@ -233,7 +233,7 @@ def run(flags):
         for i, kind in enumerate(sorted(first, key=lambda k: -found[k])[:flags.shrink]):
             if kind[0] == "error":
                 continue
-            objects = check.smaller(states.state(first[kind]), kind)
+            objects = check.smaller(states.state(first[kind], flags.kubernetes), kind)
             print("  made smaller: " + write_scenario(flags.keep, f"{i}-{kind[0]}", objects, check.judge(objects)), flush=True)
     return 1 if judged == 0 or any(kind[0] not in KNOWN for kind in found) else 0
 
@@ -242,6 +242,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--berth", required=True)
     parser.add_argument("--oracle", required=True)
+    parser.add_argument("--kubernetes", required=True, help="the version of the oracle, as 1.36.3")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--states", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -13,17 +13,22 @@
 // let them onto a node when all steps are done. unmoved: pods that wait though the preemption of the default scheduler finds victims
 // for them then. unstarted: gangs that wait though a sequence of binds, each of which all filters allow, places them whole then (gangs.go).
 // refused: objects that the API server would not take; their state counts for nothing. Nothing here decides anything:
-// it is Kubernetes' code of the version that go.mod pins.
+// it is Kubernetes' code, of the version that go.mod or another file of modules beside it pins (version_*.go).
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"sync"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/klog/v2"
 )
 
 type step struct {
@@ -120,6 +125,14 @@ func judge(ctx context.Context, line []byte) (out verdict) {
 }
 
 func main() {
+	if err := utilfeature.DefaultMutableFeatureGate.Set(gates); err != nil {
+		fmt.Fprintln(os.Stderr, "kube-oracle: feature gates:", err)
+		os.Exit(2)
+	}
+	klog.SetOutput(io.Discard) // plugins log what they refuse, too
+	quiet := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(quiet)
+	quiet.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"})
 	ctx := context.Background()
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(make([]byte, 0, 1<<20), mostLineBytes)

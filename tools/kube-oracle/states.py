@@ -1,12 +1,13 @@
 """Random states of a cluster, small and tight, in which the constraints of Kubernetes' scheduler meet.
 
-state(seed) is a list of objects, as dicts in the form of manifests. Every pod that waits has three constraints or more, but in one state
+state(seed, version) is a list of objects, as dicts in the form of manifests, for a version of Kubernetes. Every pod that waits has three constraints or more, but in one state
 of four, where it has one beside its volumes at most. Names and labels
 are few, so that selectors meet pods, and amounts are small, so that nodes are full.
 """
 import random
 
 import gangs  # beside this file
+import versions
 
 ZONE, RACK, HOST = "topology.kubernetes.io/zone", "example.com/rack", "kubernetes.io/hostname"
 KEYS = [ZONE, RACK, HOST]
@@ -437,5 +438,5 @@ class Maker:
         return self.objects
 
 
-def state(seed):
-    return Maker(seed).make()
+def state(seed, version):
+    return versions.add(Maker(seed).make(), seed, version)

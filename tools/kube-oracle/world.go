@@ -35,7 +35,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -49,10 +48,9 @@ type present struct{ *cache.Snapshot }
 // No pod of a state is nominated to a node.
 type nobodyNominated struct{}
 
-func (nobodyNominated) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
-func (nobodyNominated) DeleteNominatedPodIfExists(*v1.Pod)                            {}
-func (nobodyNominated) UpdateNominatedPod(klog.Logger, *v1.Pod, fwk.PodInfo)          {}
-func (nobodyNominated) NominatedPodsForNode(string) []fwk.PodInfo                     { return nil }
+func (nobodyNominated) DeleteNominatedPodIfExists(*v1.Pod)                   {}
+func (nobodyNominated) UpdateNominatedPod(klog.Logger, *v1.Pod, fwk.PodInfo) {}
+func (nobodyNominated) NominatedPodsForNode(string) []fwk.PodInfo            { return nil }
 
 type world struct {
 	ctx     context.Context
@@ -116,8 +114,12 @@ func newWorld(ctx context.Context, texts []json.RawMessage) (*world, []string, e
 			w.nodes = append(w.nodes, o)
 		default:
 			legacyscheme.Scheme.Default(o)
-			if _, err := meta.Accessor(o); err != nil {
+			about, err := meta.Accessor(o)
+			if err != nil {
 				return nil, nil, fmt.Errorf("object %d: %w", i, err)
+			}
+			if about.GetResourceVersion() == "" {
+				about.SetResourceVersion("1") // 1.34 compares versions of volumes
 			}
 			if class, is := o.(*storagev1.StorageClass); is && class.VolumeBindingMode == nil {
 				return nil, nil, fmt.Errorf("object %d: no volumeBindingMode", i)
@@ -160,15 +162,13 @@ func (w *world) begin(ctx context.Context, others []k8sruntime.Object) error {
 	profile.Plugins.Bind.Enabled = []config.Plugin{{Name: "DefaultBinder"}}
 	registerMetrics.Do(metrics.Register)
 	w.look()
-	w.plugins, err = frameworkruntime.NewFramework(w.ctx, plugins.NewInTreeRegistry(), profile,
+	w.plugins, err = frameworkruntime.NewFramework(w.ctx, plugins.NewInTreeRegistry(), profile, append(
+		optionsOfVersion(factory, w.now),
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithSnapshotSharedLister(w.now),
 		frameworkruntime.WithParallelism(1),
-		frameworkruntime.WithPodNominator(nobodyNominated{}),
-		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
-		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
-		frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()))
+		frameworkruntime.WithPodNominator(nobodyNominated{}))...)
 	if err != nil {
 		return err
 	}
@@ -404,7 +404,7 @@ func (w *world) room(name string) (*finding, error) {
 		return nil, nil
 	}
 	for _, info := range seen.yielding {
-		pods, _, status := w.victims.SelectVictimsOnNode(w.ctx, seen.cycle.Clone(), pod, info.Snapshot(), nil)
+		pods, status := w.victimsOn(seen, pod, info)
 		if status.Code() == fwk.Error {
 			return nil, status.AsError()
 		}

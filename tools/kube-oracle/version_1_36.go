@@ -1,0 +1,31 @@
+//go:build !kubernetes_1_34 && !kubernetes_1_37
+
+package main
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// Feature gates that are not on by themselves: operators Lt and Gt in tolerations (versions.py).
+const gates = "TaintTolerationComparisonOperators=true"
+
+func (nobodyNominated) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
+
+func optionsOfVersion(factory informers.SharedInformerFactory, _ *present) []frameworkruntime.Option {
+	return []frameworkruntime.Option{
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
+		frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
+	}
+}
+
+// The pods that the preemption of the default scheduler would evict from the node.
+func (w *world) victimsOn(seen look, pod *v1.Pod, info fwk.NodeInfo) ([]*v1.Pod, *fwk.Status) {
+	pods, _, status := w.victims.SelectVictimsOnNode(w.ctx, seen.cycle.Clone(), pod, info.Snapshot(), nil)
+	return pods, status
+}
