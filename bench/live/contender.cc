@@ -18,6 +18,7 @@ std::vector<Contender> contenders(const std::string& self, const std::string& be
                  .command = {self, "blind-binder", "--kubeconfig", "{kubeconfig}", "--in-flight",
                              std::to_string(in_flight)}});
   all.push_back({.name = "kube-scheduler", .scheduler = "default-scheduler", .kube_scheduler = true});
+  all.push_back({.name = "kueue", .scheduler = "default-scheduler", .kube_scheduler = true, .kueue = true});
   if (!berth.empty()) {
     std::vector<std::string> command = {berth, "scheduler", "--kubeconfig", "{kubeconfig}"};
     auto null_command = command;
@@ -40,6 +41,15 @@ Result<Running> Running::start(const Contender& contender, e2e::TestCluster& clu
   running.cluster_ = &cluster;
   running.name_ = contender.name;
   running.kube_scheduler_ = contender.kube_scheduler;
+  if (contender.kueue) {
+    if (e2e::KueueManager::program().empty())
+      return fail(ErrorCode::kInvalid,
+                  "set BERTH_KUEUE_MANAGER to the output of `scripts/kueue-oracle manager`");
+    running.kueue_ = std::make_unique<e2e::KueueManager>(cluster);
+    BERTH_TRY(running.kueue_->install());
+    BERTH_TRY(running.kueue_->start(
+        {.frameworks = {"batch/job", "pod", "jobset.x-k8s.io/jobset"}, .unlimited = true}));
+  }
   if (contender.kube_scheduler) {
     BERTH_TRY(cluster.start_kube_scheduler());
     running.metrics_ = cluster.kube_scheduler();
@@ -66,6 +76,10 @@ Result<Running> Running::start(const Contender& contender, e2e::TestCluster& clu
 }
 
 Status Running::alive() {
+  if (kueue_ && !kueue_->process().running()) {
+    return fail(ErrorCode::kUnavailable, "Kueue ended with {}; its log ends\n{}",
+                kueue_->process().exit_text(), e2e::tail(kueue_->log(), 20));
+  }
   auto* process = kube_scheduler_ ? cluster_->process("kube-scheduler") : &*process_;
   if (!process->running()) {
     return fail(ErrorCode::kUnavailable, "{} ended with {}; its log ends\n{}", name_, process->exit_text(),
@@ -75,7 +89,13 @@ Status Running::alive() {
 }
 
 e2e::Usage Running::usage() {
-  return kube_scheduler_ ? cluster_->process("kube-scheduler")->usage() : process_->usage();
+  e2e::Usage all = kube_scheduler_ ? cluster_->process("kube-scheduler")->usage() : process_->usage();
+  if (kueue_) {
+    const e2e::Usage more = kueue_->process().usage();
+    all.cpu_seconds += more.cpu_seconds;
+    all.peak_rss_bytes += more.peak_rss_bytes;
+  }
+  return all;
 }
 
 std::uint64_t Running::resident_bytes() {
@@ -96,6 +116,7 @@ Result<Histogram> Running::think_times() const {
 }
 
 void Running::stop() {
+  if (kueue_) kueue_->process().stop();
   if (kube_scheduler_) {
     cluster_->process("kube-scheduler")->stop();
   } else if (process_) {

@@ -1,6 +1,7 @@
 // What is measured: a scheduler, started as a process of its own against a test cluster.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "base/result.h"
 #include "e2e/cluster.h"
+#include "e2e/kueue_manager.h"
 #include "histogram.h"
 
 namespace berth::bench {
@@ -18,11 +20,12 @@ struct Contender {
   bool gangs = false;     // binds gangs by Berth's labels, all or nothing
   bool preempts = false;
   bool kube_scheduler = false;       // else `command`
+  bool kueue = false;                // beside Kueue's manager, which is counted with it
   bool watched = false;              // dashboards are open
   std::vector<std::string> command;  // "{kubeconfig}" stands for the path of the kubeconfig
 };
 
-// blind, kube-scheduler, berth-null (no thinking but the whole live loop), berth, berth-watched (with open dashboards). `self` is this program, for the blind
+// blind, kube-scheduler, kueue (its manager, and kube-scheduler), berth-null (no thinking but the whole live loop), berth, berth-watched (with open dashboards). `self` is this program, for the blind
 // binder; `berth` the path of Berth's program, whose contenders are left out where it is empty.
 std::vector<Contender> contenders(const std::string& self, const std::string& berth,
                                   const std::vector<std::string>& berth_args,
@@ -36,7 +39,7 @@ class Running {
                                bool with_metrics = false);
   // An error that quotes the log when the process has ended.
   Status alive();
-  e2e::Usage usage();
+  e2e::Usage usage();              // peaks are summed up
   std::uint64_t resident_bytes();  // now
   // Seconds that it has thought: of kube-scheduler for each pod, of Berth for each time that it decides.
   Result<Histogram> think_times() const;
@@ -50,6 +53,7 @@ class Running {
   bool kube_scheduler_ = false;
   int dashboard_port_ = 0;
   e2e::Endpoint metrics_;
+  std::unique_ptr<e2e::KueueManager> kueue_;
   std::optional<e2e::Process> process_;
 };
 

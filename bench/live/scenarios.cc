@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "constrained.h"
+#include "e2e/project_controller.h"
 #include "work.h"
 
 namespace berth::bench {
@@ -31,6 +32,8 @@ using std::chrono::seconds;
 // Of the API server and etcd, whose collectors would take a sixth of the two cores: that is not what is compared. The contenders
 // run as they are.
 constexpr const char* kGoGc = "400";
+
+constexpr const char* kJobSets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -102,7 +105,8 @@ class Run {
   Result<Outcome> go() {
     BERTH_ASSIGN(cluster_, TestCluster::start(
                                {.kubernetes = scale_.kubernetes,
-                                .controller_manager = outcome_.scenario == Scenario::kQ1,
+                                .controller_manager =
+                                    outcome_.scenario == Scenario::kQ1 || outcome_.scenario == Scenario::kQ5,
                                 .fair_queuing = false,
                                 .unlimited_scheduler = true,
                                 .go_gc = kGoGc,
@@ -139,6 +143,8 @@ class Run {
           return contender_.gangs ? released_queue() : backlog(work_.plain_pods(scale_.pods));
         case Scenario::kQ4:
           return waiting_jobs();
+        case Scenario::kQ5:
+          return released_jobsets();
       }
       return {};
     }();
@@ -188,6 +194,7 @@ class Run {
   Status jobs() {
     constexpr std::size_t kPods = 4;
     constexpr std::size_t kQueues = 4;
+    if (work_.queued()) BERTH_TRY(install_queues(*cluster_));
     if (work_.queued()) BERTH_TRY(make_queues(*cluster_, kQueues, scale_.jobs * kPods / kQueues));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
@@ -200,6 +207,7 @@ class Run {
   }
 
   Status released_queue() {
+    BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(make_queues(*cluster_, 1, scale_.pods, /*stopped=*/true));
     BERTH_TRY(create(work_.plain_pods(scale_.pods)));
     std::atomic<std::size_t> told{0};
@@ -222,19 +230,56 @@ class Run {
     if (observer_->now().binds > 0) {
       return fail(ErrorCode::kInvalid, "{} pods were bound in a stopped queue", observer_->now().binds);
     }
-    auto api = cluster_->client();
-    start_ = Clock::now();
-    BERTH_TRY(e2e::expect_ok(
-        api.patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team-0", R"({"spec":{"stopPolicy":"None"}})"),
-        "releasing the queue"));
-    BERTH_ASSIGN(outcome_.finished, wait_for_binds(scale_.pods));
-    outcome_.to_first_s = seconds_between(start_, observer_->now().first_bind);
-    BERTH_TRY(finish_backlog());
+    BERTH_TRY(release(scale_.pods));
     observer_->stop();  // its callback refers to what ends here
     return {};
   }
 
+  // Opens the queue, or unsuspends the JobSets where there is none, and waits for so many binds.
+  Status release(std::size_t pods, bool queued = true) {
+    auto api = cluster_->client();
+    start_ = Clock::now();
+    if (queued) {
+      BERTH_TRY(e2e::expect_ok(
+          api.patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team-0", R"({"spec":{"stopPolicy":"None"}})"),
+          "releasing the queue"));
+    }
+    for (std::size_t i = 0; !queued && i < scale_.gangs; ++i) {
+      BERTH_TRY(
+          e2e::expect_ok(api.patch(fmt::format("{}/set-{}", kJobSets, i), R"({"spec":{"suspend":false}})"),
+                         "releasing a JobSet"));
+    }
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(pods));
+    outcome_.to_first_s = seconds_between(start_, observer_->now().first_bind);
+    return finish_backlog();
+  }
+
+  // Kueue's webhooks must answer before there are queues; Berth finds the kinds that are there.
+  Status released_jobsets() {
+    const std::size_t pods = scale_.gangs * kGang;
+    e2e::ProjectController controller(*cluster_, "jobset");
+    BERTH_TRY(controller.start());
+    const bool queued = contender_.kueue || contender_.gangs;
+    if (contender_.gangs) BERTH_TRY(install_queues(*cluster_));
+    BERTH_TRY(observer_->start());
+    BERTH_TRY(start_contender());
+    if (queued) BERTH_TRY(make_queues(*cluster_, 1, pods, /*stopped=*/true));
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i, queued));
+    BERTH_TRY(cluster_->create_all(kJobSets, bodies, 32));
+    BERTH_TRY(settle());
+    if (observer_->now().binds > 0)
+      return fail(ErrorCode::kInvalid, "{} pods were bound in a stopped queue", observer_->now().binds);
+    const double before = running_->usage().cpu_seconds;
+    api_before_ = cluster_->process("kube-apiserver")->usage();
+    etcd_before_ = cluster_->process("etcd")->usage();
+    BERTH_TRY(release(pods, queued));
+    outcome_.scheduler.cpu_seconds -= before;
+    return {};
+  }
+
   Status waiting_jobs() {
+    BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(make_queues(*cluster_, 1, 0));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
@@ -360,6 +405,7 @@ class Run {
   Status preemption() {
     BERTH_TRY(cluster_->create_priority_class("low", 100));
     BERTH_TRY(cluster_->create_priority_class("high", 10000));
+    if (work_.queued()) BERTH_TRY(install_queues(*cluster_));
     if (work_.queued()) BERTH_TRY(make_queues(*cluster_, 1, scale_.nodes * 8));
     // The low gangs are made bound and running: how they came there is not measured.
     std::vector<std::string> bodies;
@@ -490,6 +536,7 @@ class Run {
 }  // namespace
 
 bool applies(Scenario scenario, const Contender& contender) {
+  if (contender.kueue && scenario != Scenario::kQ5) return false;
   switch (scenario) {
     case Scenario::kS1:
       return true;
@@ -510,6 +557,8 @@ bool applies(Scenario scenario, const Contender& contender) {
     case Scenario::kQ1:
     case Scenario::kQ2:
       return contender.name != "berth-null";
+    case Scenario::kQ5:
+      return contender.kueue || contender.name == "blind" || (contender.gangs && contender.preempts);
   }
   return false;
 }

@@ -56,8 +56,21 @@ std::string Work::job(std::size_t i, std::size_t pods, std::size_t queues) const
       pods, pods, queued_, contender_.scheduler);
 }
 
+std::string Work::jobset(std::size_t i, bool queued) const {
+  return fmt::format(
+      R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"set-{}"{}}},"spec":{{"suspend":true,"replicatedJobs":[{{"name":"workers","replicas":1,)"
+      R"("template":{{"spec":{{"parallelism":{},"completions":{},"template":{{"spec":{{"schedulerName":"{}",)"
+      R"("restartPolicy":"Never","containers":[{{"name":"main","image":"image","resources":{{"requests":{{"cpu":"1",)"
+      R"("memory":"1Gi"}},"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}}}}}}}}]}}}})",
+      i, queued ? R"(,"labels":{"kueue.x-k8s.io/queue-name":"team-0"})" : "", kGang, kGang,
+      contender_.scheduler);
+}
+
+Status install_queues(e2e::TestCluster& cluster) {
+  return cluster.apply(BERTH_SOURCE_DIR "/deploy/crds");
+}
+
 Status make_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped) {
-  BERTH_TRY(cluster.apply(BERTH_SOURCE_DIR "/deploy/crds"));
   auto api = cluster.client();
   const std::string group = "/apis/kueue.x-k8s.io/v1beta2";
   const auto create = [&](const std::string& path, const std::string& body) -> Status {

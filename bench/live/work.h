@@ -25,13 +25,17 @@ class Work {
   std::vector<std::string> gang_pods(const std::string& name, std::size_t gangs, const std::string& priority,
                                      bool interleave = false) const;
   std::string job(std::size_t i, std::size_t pods, std::size_t queues) const;
+  // Suspended, of one Job of kGang pods; `queued`: in the queue team-0.
+  std::string jobset(std::size_t i, bool queued) const;
 
  private:
   const Contender& contender_;
   bool queued_;
 };
 
-// `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names.
+// `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names. Their kinds must be served soon.
 Status make_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped = false);
+// The kinds of queues as Berth's users have them.
+Status install_queues(e2e::TestCluster& cluster);
 
 }  // namespace berth::bench

@@ -361,6 +361,16 @@ Result<Verdict> PlanWorld::explain(Round& of, const std::string& uid) {
   return of.shared.emplace(*alike, std::move(verdict)).first->second;
 }
 
+// A plan makes and binds no volumes.
+void PlanWorld::note_volumes(const dialect::PodView& pod, const std::string& node) {
+  for (const dialect::ClaimStep& step : intake_.claim_steps(pod.uid, node)) {
+    const bool open = step.need == dialect::ClaimNeed::kNode || step.need == dialect::ClaimNeed::kElsewhere;
+    notes_.push_back(
+        fmt::format("{}/{} starts when its volumes are there: {}", pod.ns, pod.name,
+                    open ? fmt::format("claim {} still needs one on node {}", step.name, node) : step.why));
+  }
+}
+
 void PlanWorld::show(Round& of, const Decision& decision) {
   const auto info = intake_.workload(decision.workload);
   if (!info) return;
@@ -370,6 +380,7 @@ void PlanWorld::show(Round& of, const Decision& decision) {
   for (const auto& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
     line.pods_of_slots.push_back(pod ? fmt::format("{}/{}", pod->ns, pod->name) : std::string());
+    if (pod && decision.kind == DecisionKind::kStart) note_volumes(*pod, slot.node);
   }
   line.flavors = decision.flavors;
   line.cost = decision.cost;

@@ -102,6 +102,7 @@ class PlanWorld {
   PlanTotals totals() const;
   // Facts that are unknown because their nodes are not among the objects.
   void note_missing_nodes();
+  void note_volumes(const dialect::PodView& pod, const std::string& node);
   // For all waiting work, by uid: its place in the line of its queue.
   std::map<std::string, std::int64_t> places() const;
   void put_pod(dialect::Pod pod);

@@ -289,8 +289,23 @@ std::string to_text(const Reason& r) {
   return children_text(r);
 }
 
+namespace {
+
+// The budget comes first: a table cuts the end of what it has no room for.
+std::string brief_beyond(const Reason& r) {
+  const char* how = r.code == ReasonCode::kPreempted ? "preempted by" : "its quota goes to";
+  const std::string budget = r.detail.substr(r.detail.rfind(' ') + 1);  // without its kind
+  return fmt::format("beyond budget {}: {} {}", budget, how, r.subject);
+}
+
+}  // namespace
+
 std::string brief(const Reason& reason) {
   Reason r = leading(reason);
+  const bool of_eviction = r.code == ReasonCode::kPreempted || r.code == ReasonCode::kReclaimed ||
+                           r.code == ReasonCode::kReclaimedWhileBorrowing ||
+                           r.code == ReasonCode::kReclaimedFairly;
+  if (of_eviction && !r.detail.empty()) return brief_beyond(r);
   if (r.code == ReasonCode::kTogether && !r.children.empty()) {
     return fmt::format("each pod set fits alone, but not all together: {}", brief(r.children.front()));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/enums.h"
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/labels.h"
 #include "model/ports.h"
@@ -104,6 +105,7 @@ struct ForeignPod {
   bool ending = false;                // it is being deleted: it has its room, and a spread does not count it
   ResourceList attaches;              // as PodTemplate::attaches
   std::vector<SharedVolume> mounts;   // and PodTemplate::mounts
+  Shared<std::vector<PreferredCountedTerm>> preferred_terms;  // and PodTemplate::preferred_terms; no spreads
 
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
@@ -117,6 +119,7 @@ struct ForeignPod {
     v("ending", s.ending);
     v("attaches", s.attaches);
     v("mounts", s.mounts);
+    v("preferred_terms", s.preferred_terms);
   }
   bool operator==(const ForeignPod&) const = default;
 };

@@ -20,15 +20,17 @@ FakeOptions all_kinds() {
   for (const auto& info : dialect::kinds()) {
     const std::string group(info.group);
     if (group.empty() && (info.resource == "pods" || info.resource == "nodes")) continue;
-    if (info.resource == "jobs" || info.resource == "clusterqueues" || info.resource == "workloads") continue;
+    if (info.resource == "jobs" || info.resource == "clusterqueues") continue;
+    if (info.resource == "workloads" && group == "kueue.x-k8s.io") continue;
     std::string version = "v1";
     if (group == "kueue.x-k8s.io") version = "v1beta2";
     if (group == "berth.dev" || group == "scheduling.x-k8s.io" || group == "topology.volcano.sh" ||
-        group == "kai.scheduler")
+        group == "kai.scheduler" || group == "scheduling.sigs.k8s.io")
       version = "v1alpha1";
     if (group == "jobset.x-k8s.io") version = "v1alpha2";
     if (group == "scheduling.volcano.sh") version = "v1beta1";
     if (group == "scheduling.k8s.io" && info.resource == "podgroups") version = "v1beta1";
+    if (group == "scheduling.k8s.io" && info.resource == "workloads") version = "v1alpha1";
     if (group == "scheduling.run.ai") version = info.resource == "podgroups" ? "v2alpha2" : "v2";
     out.more_kinds.push_back(
         {group, version, std::string(info.resource), std::string(info.word), info.namespaced});

@@ -137,6 +137,27 @@ TEST_F(PlanLive, APodThatIsThereStaysAsItIs) {
   EXPECT_THAT(out(), HasSubstr("0 start, 0 evicted, 0 held, 0 wait, 0 refused, 1 run on"));
 }
 
+// A member that succeeded is not made again, so the gang does not wait for it: as the live scheduler decides.
+TEST_F(PlanLive, AGangDoesNotWaitForMembersThatSucceeded) {
+  const auto add_member = [&](const std::string& name, const std::string& node, const std::string& phase) {
+    Json pod = {{"metadata",
+                 {{"name", name},
+                  {"namespace", "default"},
+                  {"labels", {{"berth.dev/gang", "g"}, {"berth.dev/gang-size", "3"}}}}},
+                {"spec", {{"containers", container(1)}}},
+                {"status", {{"phase", phase}}}};
+    if (!node.empty()) pod["spec"]["nodeName"] = node;
+    api_.create(kPods, pod);
+  };
+  add_member("runs", "n1", "Running");
+  add_member("new", "", "Pending");
+  EXPECT_EQ(run(), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("0 start")) << "the third is missing";
+  add_member("done", "n1", "Succeeded");
+  EXPECT_EQ(run(), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("1 start, 0 evicted, 0 held, 0 wait"));
+}
+
 TEST_F(PlanLive, TheTimeIsThatOfTheReading) {
   options_.format = PlanFormat::kJson;
   EXPECT_EQ(run(), 0);

@@ -63,7 +63,7 @@ class BerthBoughtNodes : public BerthOnDemand {
            .job_pod_runs_ms = 86'400'000});
     kueue_.emplace(*cluster_);
     ASSERT_OK(kueue_->install());
-    ASSERT_OK(kueue_->start({}, ready_within_s));
+    ASSERT_OK(kueue_->start({.ready_within_s = ready_within_s}));
     create_queue(kQuota);
     let_nodes_come();
     karpenter_ = std::make_unique<KarpenterController>(*cluster_);

@@ -248,7 +248,7 @@ TEST_F(BerthMove, TeamByTeamBothDecideEachForItsOwn) {
   // 3. Kueue is told to leave the namespace alone, and starts again; for longer than Berth leaves between two looks it is not there.
   ASSERT_OK(kueue_->stop());
   std::this_thread::sleep_for(seconds(12));
-  ASSERT_OK(kueue_->start({"team-b"}));
+  ASSERT_OK(kueue_->start({.left_alone = {"team-b"}}));
   EXPECT_TRUE(eventually([&] { return status_of_queue("shared", "reservingWorkloads") == 3; }));
   //    Work that it has started there keeps its quota in the former ClusterQueue until its Workload is gone, and runs on without.
   delete_workloads("team-b");

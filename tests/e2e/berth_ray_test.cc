@@ -51,6 +51,9 @@ class Dashboard {
                            {"job_id", "02000000"}, {"status", ended_.contains(job) ? "SUCCEEDED" : "RUNNING"},
                            {"message", ""},        {"start_time", 1'700'000'000'000}}
                           .dump();
+    } else if (request.target.find("/api/serve/applications") != std::string::npos) {
+      const json one = {{"name", "app"}, {"status", "RUNNING"}, {"deployments", json::object()}};
+      response.body = json{{"applications", {{"app", one}}}}.dump();
     } else {
       response.body = "success";
     }
@@ -138,6 +141,30 @@ TEST_F(BerthRay, AServiceWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
   ASSERT_NO_FATAL_FAILURE(start_ray(7));
   ASSERT_NE(start_berth(), nullptr);
   expect_whole_life(services());
+}
+
+// A changed cluster is made beside the one that serves, waits until there is room for all of it, and takes its place.
+TEST_F(BerthRay, TheSecondClusterOfAChangedServiceStartsWhole) {
+  ASSERT_NO_FATAL_FAILURE(start_ray(8));
+  grant(7);
+  ASSERT_NE(start_berth(), nullptr);
+  const JudgedKind kind = services();
+  create(kind.path, kind.body("svc", "low"));
+  expect_runs(kind, "svc");
+  patch(kind.path + "/svc",
+        {{"spec", {{"rayClusterConfig", {{"headGroupSpec", {{"rayStartParams", {{"num-cpus", "1"}}}}}}}}}});
+  EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_EQ(occupying("svc"), kind.pods) << "three GPUs are left for four pods";
+  grant(8);
+  const auto clusters = [&] { return get("/apis/ray.io/v1/namespaces/default/rayclusters")["items"].size(); };
+  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
+      << pods("svc") << said(kind, "svc");
+  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  create(kind.path, kind.body("more", "low"));
+  expect_runs(kind, "more");
+  EXPECT_TRUE(kind.well(named(kind, "svc"))) << said(kind, "svc");
+  expect_clean();
 }
 
 // The containers that KubeRay adds have no quota: it waits for that from the beginning, and is never started.

@@ -87,11 +87,18 @@ Status KueueManager::install() {
   return cluster_.apply(path);
 }
 
-Status KueueManager::configure(const std::vector<std::string>& left_alone, int ready_within_s) {
+Status KueueManager::configure(const KueueOptions& options) {
   std::string others = fmt::format("kube-system, {}", kNamespace);
-  for (const auto& ns : left_alone) others += ", " + ns;
-  const std::string ready =
-      ready_within_s == 0 ? "" : fmt::format("waitForPodsReady: {{timeout: {}s}}", ready_within_s);
+  for (const auto& ns : options.left_alone) others += ", " + ns;
+  std::string more = options.ready_within_s == 0
+                         ? ""
+                         : fmt::format("waitForPodsReady: {{timeout: {}s}}\n", options.ready_within_s);
+  if (options.unlimited)
+    more +=
+        "clientConnection: {qps: 10000, burst: 20000}\n"
+        "controller: {groupKindConcurrency: {JobSet.jobset.x-k8s.io: 5, Job.batch: 5, Pod: 5, "
+        "Workload.kueue.x-k8s.io: 5, LocalQueue.kueue.x-k8s.io: 1, ClusterQueue.kueue.x-k8s.io: 1, "
+        "ResourceFlavor.kueue.x-k8s.io: 1}}\n";
   return write_text(folder() + "/config.yaml",
                     fmt::format(R"(
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -101,13 +108,14 @@ health: {{healthProbeBindAddress: "127.0.0.1:{1}"}}
 metrics: {{bindAddress: "0"}}
 webhook: {{host: 127.0.0.1, port: {2}, certDir: {3}}}
 leaderElection: {{leaderElect: true, resourceName: {4}, resourceNamespace: {0}}}
-integrations: {{frameworks: [batch/job, pod]}}
+integrations: {{frameworks: [{7}]}}
 featureGates: {{VisibilityOnDemand: false}}
 managedJobsNamespaceSelector:
   matchExpressions: [{{key: kubernetes.io/metadata.name, operator: NotIn, values: [{5}]}}]
 {6}
 )",
-                                kNamespace, health_port_, webhook_port_, folder(), kLease, others, ready));
+                                kNamespace, health_port_, webhook_port_, folder(), kLease, others, more,
+                                fmt::join(options.frameworks, ", ")));
 }
 
 bool KueueManager::lay_certificate() {
@@ -133,14 +141,14 @@ bool KueueManager::holds_lease() {
   return reply.ok() && !json::parse(reply.body)["spec"].value("holderIdentity", "").empty();
 }
 
-Status KueueManager::start(const std::vector<std::string>& left_alone, int ready_within_s) {
+Status KueueManager::start(const KueueOptions& options) {
   if (kubeconfig_.empty()) {
     BERTH_ASSIGN(kubeconfig_,
                  cluster_.kubeconfig_for(
                      fmt::format("system:serviceaccount:{}:kueue-controller-manager", kNamespace),
                      {"system:serviceaccounts", fmt::format("system:serviceaccounts:{}", kNamespace)}));
   }
-  BERTH_TRY(configure(left_alone, ready_within_s));
+  BERTH_TRY(configure(options));
   BERTH_ASSIGN(process_, Process::start({.argv = {program(), "--kubeconfig", kubeconfig_, "--config",
                                                   folder() + "/config.yaml", "--zap-log-level=2"},
                                          .log = log()}));

@@ -19,6 +19,13 @@
 
 namespace berth::e2e {
 
+struct KueueOptions {
+  std::vector<std::string> left_alone;  // namespaces that managedJobsNamespaceSelector leaves out
+  int ready_within_s = 0;               // of waitForPodsReady; 0: it is off
+  std::vector<std::string> frameworks = {"batch/job", "pod"};
+  bool unlimited = false;  // no limit of its requests, and the concurrency of a release's configuration
+};
+
 class KueueManager {
  public:
   // The value of BERTH_KUEUE_MANAGER; empty: none.
@@ -28,21 +35,21 @@ class KueueManager {
 
   // Also puts back what was deleted of it.
   Status install();
-  // Returns when its webhooks answer and it holds its lease. `left_alone`: namespaces that managedJobsNamespaceSelector leaves out.
-  // `ready_within_s`: of waitForPodsReady; 0: its default, half an hour.
-  Status start(const std::vector<std::string>& left_alone = {}, int ready_within_s = 0);
+  // Returns when its webhooks answer and it holds its lease.
+  Status start(const KueueOptions& options = {});
+  Process& process() { return process_; }
+  std::string log() const { return cluster_.log("kueue"); }
   // As when its Deployment is scaled to none: it gives its lease back.
   Status stop();
   Status delete_webhook_configurations();
 
  private:
-  Status configure(const std::vector<std::string>& left_alone, int ready_within_s);
+  Status configure(const KueueOptions& options);
   Status choose_ports();
   // Whether the certificate is there, which Kueue makes when it starts for the first time.
   bool lay_certificate();
   bool holds_lease();
   std::string folder() const { return (cluster_.folder() / "kueue").string(); }
-  std::string log() const { return cluster_.log("kueue"); }
 
   TestCluster& cluster_;
   Process process_;

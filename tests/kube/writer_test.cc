@@ -235,7 +235,7 @@ TEST_F(WriterTest, NoStreamOfBindsHoldsStatusesAndEventsUp) {
   constexpr int kBinds = 400, kStatuses = 20, kEvents = 5;
   start({.concurrency = {.start = 4, .least = 4, .most = 4}});
   // The first four are on their way until all others wait.
-  api.add_fault({.kind = FaultKind::kDelay, .method = "POST", .times = 4, .delay_ms = 500});
+  api.add_fault({.kind = FaultKind::kDelay, .method = "POST", .times = 4, .delay_ms = 1500});
   std::mutex mutex;
   std::string order;
   const auto submit = [&](char kind, int count, WriteClass write_class) {

@@ -1,6 +1,4 @@
 // `berth plan` itself: formats, wrong input, what it says about objects that it does not read.
-#include "cli/plan.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +7,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "plan_support.h"
 #include "text/document.h"
 
 namespace berth::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -35,39 +33,6 @@ kind: Pod
 metadata: {name: high}
 spec: {priority: 10, schedulerName: berth, containers: [{name: c, resources: {limits: {nvidia.com/gpu: "1"}}}]}
 )";
-
-class Plan : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("berth-plan-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-  int run(PlanOptions options) {
-    out_.str("");
-    err_.str("");
-    return run_plan(options, out_, err_);
-  }
-  int run(const std::string& file) {
-    PlanOptions options;
-    options.files = {file};
-    return run(options);
-  }
-  std::string out() const { return out_.str(); }
-  std::string err() const { return err_.str(); }
-
-  fs::path folder_;
-
- private:
-  std::ostringstream out_, err_;
-};
 
 TEST_F(Plan, TableNamesVictimsAndPreemptors) {
   EXPECT_EQ(run(write("a.yaml", kCluster)), 0);
@@ -246,7 +211,7 @@ TEST_F(Plan, WrongInputNamesThePlaceAndWritesNothing) {
   expect_error("apiVersion: v1\nkind: List\nitems: 3\n", "items: must be a list");
   EXPECT_EQ(run((folder_ / "no-such-file.yaml").string()), 2);
   EXPECT_THAT(err(), HasSubstr("no-such-file.yaml"));
-  fs::create_directories(folder_ / "empty");
+  std::filesystem::create_directories(folder_ / "empty");
   EXPECT_EQ(run((folder_ / "empty").string()), 2);
   EXPECT_THAT(err(), HasSubstr("no *.yaml, *.yml or *.json file"));
 }

@@ -54,6 +54,8 @@ enum class Kind : std::uint8_t {
   kDisruptionBudget,
   kUpstreamPodGroup,
   kKaiTopology,
+  kOlderPodGroup,
+  kUpstreamWorkload,
 };
 
 // One kind: its name in manifests, the group that serves it, and its resource there.
@@ -160,6 +162,18 @@ inline constexpr std::array kKinds{
              .group = kCoschedulingGroup,
              .resource = "podgroups",
              .namespaced = true},
+    KindInfo{.kind = Kind::kOlderPodGroup,
+             .word = "PodGroup",
+             .name = "OlderPodGroup",
+             .group = kOlderCoschedulingGroup,
+             .resource = "podgroups",
+             .namespaced = true},
+    KindInfo{.kind = Kind::kUpstreamWorkload,
+             .word = "Workload",
+             .name = "UpstreamWorkload",
+             .group = "scheduling.k8s.io",
+             .resource = "workloads",
+             .namespaced = true},
     KindInfo{.kind = Kind::kUpstreamPodGroup,
              .word = "PodGroup",
              .name = "UpstreamPodGroup",
@@ -235,6 +249,10 @@ inline constexpr std::array kKinds{
              .group = kKaiGroup,
              .resource = "queues"},
 };
+
+// Selects the pods that have ended, which the selector of Kind::kPod leaves out.
+inline constexpr std::string_view kEndedPods =
+    "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown";
 
 // Kinds, with those that are declared.
 inline constexpr std::size_t kMostKinds = 200;

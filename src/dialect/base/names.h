@@ -60,6 +60,7 @@ inline constexpr std::string_view kKaiPreemptionDelay = "kai.scheduler/preemptio
 
 // Coscheduling (scheduler-plugins), the current label and the older ones.
 inline constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io";
+inline constexpr std::string_view kOlderCoschedulingGroup = "scheduling.sigs.k8s.io";  // of Koordinator, too
 inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view kOlderPodGroupLabel = "pod-group.scheduling.sigs.k8s.io";
 inline constexpr std::string_view kOldestPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
@@ -136,6 +137,8 @@ inline constexpr std::string_view kPreemptedByScheduler =
     "PreemptionByScheduler";  // reason of DisruptionTarget
 inline constexpr std::string_view kSchedulingGroup =
     "spec.schedulingGroup.podGroupName";  // the field of a pod, which stands among its marks; no annotation counts
+inline constexpr std::string_view kWorkloadRef =
+    "spec.workloadRef";  // the same: "workload/podGroup", or "workload/podGroup/podGroupReplicaKey"
 inline constexpr std::string_view kJobController = "kubernetes.io/job-controller";  // spec.managedBy
 inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";

@@ -47,13 +47,14 @@ enum class Turn : std::uint8_t {
 struct Role {
   std::shared_ptr<const PodTemplate> shape;
   TopologyMarks topology;
-  std::vector<std::uint32_t> slots;  // pods
-  bool promised = false;             // made from an owner's template, not from a pod
-  std::set<std::int64_t> holes;      // slots without a pod
-  std::set<std::int64_t> expected;   // of these, those that wait for members which are to come
-  std::map<SelectorBook::Number, std::int64_t> selected;  // how many of its pods each selector selects
-  std::string part = {};                                  // of its gang (Membership::part)
-  bool kept = false;                                      // Membership::kept
+  std::vector<std::uint32_t> slots = {};  // pods
+  bool promised = false;                  // made from an owner's template, not from a pod
+  bool declared = false;                  // made from what pods of its gang say of this part (SaidGang::pods)
+  std::set<std::int64_t> holes = {};      // slots without a pod
+  std::set<std::int64_t> expected = {};   // of these, those that wait for members which are to come
+  std::map<SelectorBook::Number, std::int64_t> selected = {};  // how many of its pods each selector selects
+  std::string part = {};                                       // of its gang (Membership::part)
+  bool kept = false;                                           // Membership::kept
   Turn turn = Turn::kAny;
 };
 

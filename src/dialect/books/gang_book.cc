@@ -1,43 +1,126 @@
 #include "dialect/books/gang_book.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "dialect/books/draft_book.h"
 
 namespace berth::dialect {
+namespace {
+
+// "namespace/workload/podGroup/replica" without the replica.
+std::string_view without_replica(std::string_view key) {
+  const auto workload = key.find('/');
+  const auto group = workload == std::string_view::npos ? workload : key.find('/', workload + 1);
+  const auto replica = group == std::string_view::npos ? group : key.find('/', group + 1);
+  return key.substr(0, replica);
+}
+
+std::string joined_name(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
+}  // namespace
 
 std::string gang_key(Kind kind, std::string_view key) {
-  return fmt::format("gang:{}/{}", enum_name(kind), key);
+  if (kind == Kind::kUpstreamWorkload) key = without_replica(key);
+  return fmt::format("gang:{}/{}", enum_name(kind_of_gang(kind)), key);
 }
 
-void GangBook::put(Kind kind, GangObject&& object) {
+GangBook::Keys GangBook::put(Kind kind, GangObject&& object) {
   std::string key = key_of(object.meta.ns, object.meta.name);
-  all_[kind].insert_or_assign(std::move(key), std::move(object));
-}
-
-bool GangBook::remove(Kind kind, std::string_view key) {
+  Keys keys{gang_key(kind, key)};
   auto& of_kind = all_[kind];
   const auto it = of_kind.find(key);
-  if (it == of_kind.end()) return false;
+  const Meta meta = object.meta;
+  std::set<Names> joined{object.together};
+  if (it != of_kind.end()) joined.insert(it->second.together);
+  of_kind.insert_or_assign(std::move(key), std::move(object));
+  join(kind_of_gang(kind), meta, std::move(joined), keys);
+  return keys;
+}
+
+GangBook::Keys GangBook::remove(Kind kind, std::string_view key) {
+  auto& of_kind = all_[kind];
+  const auto it = of_kind.find(key);
+  if (it == of_kind.end()) return {};
+  const GangObject gone = std::move(it->second);
   of_kind.erase(it);
-  return true;
+  Keys keys{gang_key(kind, key)};
+  join(kind_of_gang(kind), gone.meta, {gone.together}, keys);
+  return keys;
+}
+
+GangBook::Keys GangBook::remove_all(Kind kind, const std::string& beginning) {
+  Keys keys;
+  auto& of_kind = all_[kind];
+  for (auto it = of_kind.lower_bound(beginning); it != of_kind.end() && it->first.starts_with(beginning);) {
+    keys.push_back(gang_key(kind, it->first));
+    it = of_kind.erase(it);
+  }
+  return keys;
+}
+
+void GangBook::join(Kind kind, const Meta& changed, std::set<Names> joined, Keys& keys) {
+  for (const auto& [key, whole] : joined_[kind]) {
+    if (whole.meta.ns == changed.ns && whole.part_named(changed.name) != nullptr)
+      joined.insert(whole.together);
+  }
+  for (const Names& names : joined) {
+    if (names.empty()) continue;
+    const std::string key = key_of(changed.ns, joined_name(names));
+    GangObject whole = whole_of(kind, changed.ns, names);
+    whole.together.empty() ? (void)joined_[kind].erase(key)
+                           : (void)joined_[kind].insert_or_assign(key, std::move(whole));
+    keys.push_back(gang_key(kind, key));
+    for (const std::string& name : names) keys.push_back(gang_key(kind, key_of(changed.ns, name)));
+  }
+}
+
+GangObject GangBook::whole_of(Kind kind, const std::string& ns, const Names& names) const {
+  GangObject out;
+  out.least = 0;
+  for (const std::string& name : names) {
+    const GangObject* one = find_own(kind, key_of(ns, name));
+    // How many of it start together is known when it is there.
+    out.parts.push_back({name, one == nullptr ? 1 : one->least});
+    out.least += out.parts.back().least;
+    if (one == nullptr || one->together != names) continue;
+    if (out.together.empty() || one->meta.created < out.meta.created) out.meta = one->meta;
+    out.together = names;
+    if (out.wrong.empty()) out.wrong = one->wrong;
+  }
+  out.meta.name = joined_name(names);
+  return out;
+}
+
+const GangObject* GangBook::find_own(Kind kind, std::string_view key) const {
+  if (const auto of_kind = all_.find(kind); of_kind != all_.end()) {
+    if (const auto it = of_kind->second.find(key); it != of_kind->second.end()) return &it->second;
+  }
+  return kind == Kind::kPodGroup ? find_own(Kind::kOlderPodGroup, key) : nullptr;
 }
 
 const GangObject* GangBook::find(Kind kind, std::string_view key) const {
-  const auto of_kind = all_.find(kind);
-  if (of_kind == all_.end()) return nullptr;
+  if (kind == Kind::kUpstreamWorkload) key = without_replica(key);
+  if (const GangObject* own = find_own(kind, key)) return own;
+  const auto of_kind = joined_.find(kind);
+  if (of_kind == joined_.end()) return nullptr;
   const auto it = of_kind->second.find(key);
   return it == of_kind->second.end() ? nullptr : &it->second;
 }
 
 Membership GangBook::with_part(Membership membership, const Meta& pod) const {
   const GangSystem* system = membership.system;
-  if (system != nullptr) {
-    membership.part = system->part_in(find(system->kind, key_of(pod.ns, membership.name)), pod);
-    membership.kept = system->keeps(pod);
-  }
+  if (system == nullptr) return membership;
+  const GangObject* object = find(system->kind, key_of(pod.ns, membership.name));
+  membership.part = system->part_in(object, pod);
+  membership.kept = system->keeps(pod);
+  if (object == nullptr || object->together.empty()) return membership;
+  membership.part = std::exchange(membership.name, joined_name(object->together));
+  membership.uid = gang_uid(system->kind, key_of(pod.ns, membership.name));
   return membership;
 }
 

@@ -98,9 +98,7 @@ ObjectBooks::Keys ObjectBooks::put(Object&& object) {
           if constexpr (requires { value.problem; }) {
             if (!value.problem.empty()) value.wrong = std::move(value.problem);
           }
-          const std::string key = key_of(value.meta.ns, value.meta.name);
-          gangs_.put(T::kKind, std::move(value));
-          return Keys{gang_key(T::kKind, key)};
+          return gangs_.put(T::kKind, std::move(value));
         } else if constexpr (requires { take(std::move(value)); }) {
           return take(std::move(value));
         } else {
@@ -186,6 +184,16 @@ ObjectBooks::Keys ObjectBooks::take(KaiTopology&& object) {
   return {};
 }
 
+// Each of its pod groups is an object for itself.
+ObjectBooks::Keys ObjectBooks::take(UpstreamWorkload&& object) {
+  Keys keys = gangs_.remove_all(Kind::kUpstreamWorkload, key_of(object.meta.ns, object.meta.name) + "/");
+  for (WorkloadPodGroup& group : object.groups) {
+    for (std::string& key : gangs_.put(Kind::kUpstreamWorkload, std::move(group)))
+      keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
 ObjectBooks::Keys ObjectBooks::take(WorkloadPriorityClass&& object) {
   workload_priorities_.insert_or_assign(object.meta.name, object.value);
   return keys_of_workload_class(object.meta.name);
@@ -247,7 +255,8 @@ ObjectBooks::Keys ObjectBooks::remove_node(std::string_view name) {
 ObjectBooks::Keys ObjectBooks::remove(Kind kind, std::string_view ns, std::string_view name) {
   const std::string key = key_of(ns, name);
   const auto only_if = [](bool changed, Keys keys) { return changed ? std::move(keys) : Keys(); };
-  if (gang_system(kind) != nullptr) return only_if(gangs_.remove(kind, key), {gang_key(kind, key)});
+  if (kind == Kind::kUpstreamWorkload) return gangs_.remove_all(kind, key + "/");
+  if (gang_system(kind) != nullptr) return gangs_.remove(kind, key);
   switch (kind) {
     case Kind::kNode:
       return remove_node(name);

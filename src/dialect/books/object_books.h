@@ -120,6 +120,7 @@ class ObjectBooks {
   Keys take(ResourceFlavor&& object);
   Keys take(TopologyObject&& object);
   Keys take(KaiTopology&& object);
+  Keys take(UpstreamWorkload&& object);
   Keys take(WorkloadPriorityClass&& object);
   Keys take(AdmissionCheck&& object);
   Keys take(ProvisioningRequestConfig&& object);

@@ -80,6 +80,15 @@ std::vector<const Ask*> OwnerBook::below(const OwnerRecord& owner) const {
   return out;
 }
 
+bool OwnerBook::is_further(const OwnerRecord& above, const OwnerRecord& one) const {
+  if (!above.ask.kind->further_are_gangs) return false;
+  const auto age = [](const Ask& ask) {
+    return std::pair(ask.meta->created, std::string_view(ask.meta->uid));
+  };
+  const std::vector<const Ask*> all = below(above);
+  return std::any_of(all.begin(), all.end(), [&](const Ask* other) { return age(*other) < age(one.ask); });
+}
+
 bool OwnerBook::recount(const std::string& uid) {
   OwnerRecord* owner = find(uid);
   if (owner == nullptr || owner->ask.kind->count == nullptr) return false;
@@ -147,7 +156,7 @@ const OwnerRecord* OwnerBook::top_of(const Meta& pod) const {
   const OwnerRecord* top = of(pod);
   for (int level = 1; top != nullptr && level < kMostLevels; ++level) {
     const OwnerRecord* above = of(*top->ask.meta);
-    if (above == nullptr) break;
+    if (above == nullptr || is_further(*above, *top)) break;
     top = above;
   }
   return top;

@@ -72,7 +72,7 @@ class OwnerBook {
   std::optional<OwnedGroup> group_of(const Meta& pod) const;
   // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
   const OwnerRecord* of(const Meta& object) const;
-  // The topmost owner that is known; nullptr: none is.
+  // The topmost owner that is known and whose part it is (OwnerKind::further_are_gangs); nullptr: none is.
   const OwnerRecord* top_of(const Meta& pod) const;
   // Those in its chain that are known, from the top.
   std::vector<const Meta*> chain_of(const Meta& pod) const;
@@ -92,6 +92,8 @@ class OwnerBook {
 
  private:
   void forget_below(const OwnerRecord& known);
+  // Whether this one is a gang of its own, beside an older one below the same owner.
+  bool is_further(const OwnerRecord& above, const OwnerRecord& one) const;
 
   std::unordered_map<std::string, OwnerRecord> by_uid_;
   std::unordered_map<std::string, std::set<std::string>>

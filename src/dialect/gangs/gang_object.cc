@@ -20,24 +20,6 @@ bool GangSplit::has(std::string_view part) const {
   return part.starts_with(name) && part.substr(name.size()).starts_with(':');
 }
 
-std::int64_t GangSplit::least_of(std::string_view part) const {
-  const GangPart* own = own_of(part);
-  return own == nullptr ? least : own->least;
-}
-
-const TopologyRequest& GangSplit::topology_of(std::string_view part) const {
-  const GangPart* own = own_of(part);
-  return own == nullptr ? topology : own->topology;
-}
-
-const GangPart* GangSplit::own_of(std::string_view part) const {
-  const auto is_it = [&](const GangPart& own) {
-    return has(part) && part.substr(name.size() + 1) == own.name;
-  };
-  const auto it = std::find_if(unlike.begin(), unlike.end(), is_it);
-  return it == unlike.end() ? nullptr : &*it;
-}
-
 const GangSplit* GangObject::split_of(std::string_view part) const {
   for (const GangSplit& split : splits) {
     if (split.has(part)) return &split;
@@ -54,10 +36,14 @@ bool GangObject::has_part(std::string_view part) const {
   return part_named(part) != nullptr || split_of(part) != nullptr;
 }
 
+bool GangObject::chooses() const {
+  return needs || !splits.empty() ||
+         std::any_of(rings.begin(), rings.end(), [](const GangRing& ring) { return ring.needs.has_value(); });
+}
+
 TopologyRequest GangObject::topology_of(std::string_view part) const {
-  if (const GangPart* known = part_named(part)) return known->topology;
-  const GangSplit* split = split_of(part);
-  return split == nullptr ? TopologyRequest{} : split->topology_of(part);
+  const GangPart* known = part_named(part);
+  return known == nullptr ? TopologyRequest{} : known->topology;
 }
 
 std::vector<GangRing> GangObject::rings_of(std::string_view part) const {
@@ -66,7 +52,7 @@ std::vector<GangRing> GangObject::rings_of(std::string_view part) const {
   std::string_view inside = known == nullptr ? std::string_view() : known->inside;
   for (auto ring = rings.rbegin(); ring != rings.rend() && !inside.empty(); ++ring) {
     if (ring->name != inside) continue;
-    out.insert(out.begin(), *ring);
+    if (!ring->topology.empty()) out.insert(out.begin(), *ring);
     inside = ring->inside;
   }
   return out;
@@ -74,16 +60,13 @@ std::vector<GangRing> GangObject::rings_of(std::string_view part) const {
 
 bool GangObject::parts_ask_for_topology() const {
   const auto wants = [](const auto& part) { return !part.topology.empty(); };
-  return !rings.empty() || std::any_of(parts.begin(), parts.end(), wants) ||
-         std::any_of(splits.begin(), splits.end(), [&](const GangSplit& split) {
-           return wants(split) || std::any_of(split.unlike.begin(), split.unlike.end(), wants);
-         });
+  return std::any_of(rings.begin(), rings.end(), wants) || std::any_of(parts.begin(), parts.end(), wants);
 }
 
 std::int64_t GangObject::least_of(std::string_view part) const {
   if (const GangPart* known = part_named(part)) return known->least;
   const GangSplit* split = split_of(part);
-  return split == nullptr ? 0 : split->least_of(part);
+  return split == nullptr ? 0 : split->least;
 }
 
 }  // namespace berth::dialect

@@ -1,8 +1,8 @@
 // An object that says how a gang starts, whichever system it comes from: one struct per system derives from it, and its decoder fills
 // it. The pods name the object by a mark (gang_system.h).
 //
-// A gang starts with at least `least` pods, and with at least as many of each part as the part needs. Named parts are all needed. A gang
-// may need only some of its parts by labels; the others follow, each whole (Turn in books/draft_book.h).
+// A gang starts with at least `least` pods, and with at least as many of each part as the part needs. It may need only some of its parts:
+// by labels (GangSplit), or of those of a ring. The others follow, each whole (Turn in books/draft_book.h).
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,12 @@ struct GangPart {
   bool operator==(const GangPart&) const = default;
 };
 
-// Parts that together ask for a topology.
+// Parts, and rings of them, that together ask for a topology, or of which some are enough.
 struct GangRing {
   std::string name;
   std::string inside;  // another ring; "" = none
   TopologyRequest topology;
+  std::optional<std::int64_t> needs = {};  // so many of what is directly in it; none: all
   bool operator==(const GangRing&) const = default;
 };
 
@@ -55,30 +56,22 @@ struct GangSplit {
   std::int64_t least = 1;
   std::int64_t parts = 0;                 // so many of them must be there
   std::optional<TierRequest> tiers = {};  // of each part
-  TopologyRequest topology = {};          // the same, by labels of nodes
-  std::vector<GangPart> unlike = {};      // those that differ, by the values of their labels
-
-  // The fewest pods of this part of it, and the topology that it asks for.
-  std::int64_t least_of(std::string_view part) const;
-  const TopologyRequest& topology_of(std::string_view part) const;
 
   // The part of a pod with these labels, "name:value,value"; "": it is of none, as all pods are where there are no keys.
   std::string part_of(const Labels& labels) const;
   bool has(std::string_view part) const;
-
- private:
-  const GangPart* own_of(std::string_view part) const;
 };
 
 struct GangObject {
   Meta meta;
   std::int64_t least = 1;
-  bool as_one = false;            // those of its pods that have nodes end together, also those beyond `least`
-  std::vector<GangPart> parts;    // by a mark of the pod (GangSystem::part)
-  std::vector<GangRing> rings;    // of parts; outer ones first
-  std::vector<GangSplit> splits;  // else by its labels
-  std::string queue;              // of the object's own system; "" = it names none
-  std::string priority_class;     // "" = as its pods say
+  bool as_one = false;          // those of its pods that have nodes end together, also those beyond `least`
+  std::vector<GangPart> parts;  // by a mark of the pod (GangSystem::part)
+  std::vector<GangRing> rings;  // of parts; outer ones first
+  std::optional<std::int64_t> needs;  // of the parts and rings that are in no ring, so many; none: all
+  std::vector<GangSplit> splits;      // else by its labels
+  std::string queue;                  // of the object's own system; "" = it names none
+  std::string priority_class;         // "" = as its pods say
   bool preemptible = true;
   std::int64_t protected_from = std::numeric_limits<
       std::int64_t>::max();              // at this priority it is no victim; unless it says otherwise itself
@@ -87,10 +80,12 @@ struct GangObject {
   DurationMs preempts_after = 0;
   TopologyRequest topology;
   std::optional<TierRequest> tiers;  // of all its pods together
-  ResourceList asks;                 // at least, of all its pods together; base units
-  std::string unsupported;           // a field that Berth does not carry out: the gang waits
-  std::string wrong;                 // a field that cannot be read, or contradicts another: it waits, too
-  std::vector<std::string> notes;    // fields that are not carried out, and do not keep it from starting
+  std::vector<std::string>
+      together;       // gangs of this system that start together, by name, with this one; empty: it alone
+  ResourceList asks;  // at least, of all its pods together; base units
+  std::string unsupported;         // a field that Berth does not carry out: the gang waits
+  std::string wrong;               // a field that cannot be read, or contradicts another: it waits, too
+  std::vector<std::string> notes;  // fields that are not carried out, and do not keep it from starting
 
   // Its status on the server, as its system writes it (GangSystem::status), without times; and since when.
   std::string stands;
@@ -104,9 +99,11 @@ struct GangObject {
   const GangPart* part_named(std::string_view name) const;  // nullptr: it has none
   const GangSplit* split_of(std::string_view part) const;
   bool has_part(std::string_view part) const;
+  // Some of its parts are enough: they start in turn.
+  bool chooses() const;
   // The topology that this part asks for itself, by labels of nodes.
   TopologyRequest topology_of(std::string_view part) const;
-  // The rings around this part, the outermost first.
+  // The rings around this part that ask for a topology, the outermost first.
   std::vector<GangRing> rings_of(std::string_view part) const;
   // Whether any part, or ring of parts, asks for a topology of its own.
   bool parts_ask_for_topology() const;

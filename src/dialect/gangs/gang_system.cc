@@ -1,6 +1,12 @@
 #include "dialect/gangs/gang_system.h"
 
+#include <fmt/format.h>
+
 namespace berth::dialect {
+
+std::string gang_uid(Kind kind, std::string_view key) {
+  return fmt::format("{}/{}", enum_name(kind_of_gang(kind)), key);
+}
 
 std::string_view GangSystem::name_in(const Meta& pod) const {
   for (const std::string_view key : names) {

@@ -60,4 +60,11 @@ struct GangSystem {
   bool keeps(const Meta& pod) const { return !kept_mark.empty() && pod.mark(kept_mark) == "false"; }
 };
 
+// The kind under which the gang of an object is known: two groups serve coscheduling's PodGroups.
+inline Kind kind_of_gang(Kind kind) {
+  return kind == Kind::kOlderPodGroup ? Kind::kPodGroup : kind;
+}
+// The uid of the workload of a gang whose object has this name (namespace/name).
+std::string gang_uid(Kind kind, std::string_view key);
+
 }  // namespace berth::dialect

@@ -34,7 +34,7 @@ Membership membership_of(const Pod& pod, NamedGang named, const Ask* owner) {
   const GangSystem* system = named.system;
   if (system != nullptr) {
     std::string name(system->name_in(pod.meta));
-    std::string uid = fmt::format("{}/{}/{}", enum_name(system->kind), pod.meta.ns, name);
+    std::string uid = gang_uid(system->kind, fmt::format("{}/{}", pod.meta.ns, name));
     return {GangKind::kPodGroup, std::move(uid), std::move(name), std::nullopt, {}, system, {}};
   }
   if (const auto name = pod.meta.mark(kOldestPodGroupName); !name.empty()) {

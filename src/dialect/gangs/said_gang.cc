@@ -17,7 +17,13 @@ void add(Map& map, const typename Map::key_type& key, std::int64_t delta) {
 void SaidByPods::count(const SaidGang& said, std::int64_t delta) {
   pods_ += delta;
   for (const auto& [part, least] : said.least) add(least_, {part, least}, delta);
+  for (const auto& [part, pod] : said.pods) add(looks_, {part, pod}, delta);
   if (!said.wrong.empty()) add(wrong_, said.wrong, delta);
+}
+
+const std::string* SaidByPods::pod_of(const std::string& part) const {
+  const auto it = looks_.lower_bound({part, {}});
+  return it == looks_.end() || it->first.first != part ? nullptr : &it->first.second;
 }
 
 GangObject SaidByPods::object(std::string_view key) const {

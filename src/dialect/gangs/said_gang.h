@@ -2,7 +2,8 @@
 // parts start together. Such a system is a folder with a function from marks to SaidGang, and a row in objects/gang_systems.cc.
 //
 // Pods of one gang may say different things; what all of them say together is the gang (SaidByPods). Contradictions keep that gang waiting,
-// and no other. Cost: O(parts) per pod, O(parts of the gang) per question.
+// and no other. A pod may also say what the pods of a part look like. Then the gang starts before these are there, and their places are kept
+// (intake/future_slots.h). Cost: O(parts) per pod, O(parts of the gang) per question.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct SaidGang {
   std::string part = {};    // that the pod is of; "" = the gang has none
   // The least number of pods by part; 0: the part is needed, and its own pods say how many.
   std::map<std::string, std::int64_t> least = {};
-  std::string wrong = {};  // a mark that cannot be read
+  std::map<std::string, std::string> pods = {};  // by part: a Pod as JSON, like which its pods are to be
+  std::string wrong = {};                        // a mark that cannot be read
   bool operator==(const SaidGang&) const = default;
 };
 
@@ -39,11 +41,14 @@ class SaidByPods {
   bool any() const { return pods_ > 0; }
   // Its parts and the least number of all; `wrong` says why there is no such gang. `key`: SaidGang::key.
   GangObject object(std::string_view key) const;
+  // The look of the pods of this part, as JSON; where pods disagree, one of the answers. nullptr: none says it.
+  const std::string* pod_of(const std::string& part) const;
 
  private:
   std::int64_t pods_ = 0;
   std::map<std::pair<std::string, std::int64_t>, std::int64_t>
-      least_;  // pods that say so, by part and number
+      least_;                                                          // pods that say so, by part and number
+  std::map<std::pair<std::string, std::string>, std::int64_t> looks_;  // the same, by part and look
   std::map<std::string, std::int64_t> wrong_;
 };
 

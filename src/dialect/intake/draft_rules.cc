@@ -91,7 +91,8 @@ std::int64_t DraftRules::size_of_group(Draft& draft, std::int64_t asked) const {
   const std::int64_t ended = books_.ended_members.count(draft.uid, draft.first_created, draft.bound > 0);
   std::int64_t size = ended == 0 ? asked : std::min(asked, std::max(draft.pods, asked - ended));
   const bool waits =
-      draft.bound < draft.pods || (!draft.roles.empty() && !draft.roles.front().expected.empty());
+      draft.bound < draft.pods || std::any_of(draft.roles.begin(), draft.roles.end(),
+                                              [](const Role& role) { return !role.expected.empty(); });
   if (!waits) size = std::max(size, std::min(asked, draft.whole));
   if (draft.bound >= size) draft.whole = size;
   return size;

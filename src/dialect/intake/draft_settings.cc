@@ -9,6 +9,7 @@
 #include "dialect/base/names.h"
 #include "dialect/books/place_budget.h"
 #include "dialect/intake/gang_nearness.h"
+#include "dialect/intake/gang_turns.h"
 #include "dialect/intake/queue_choice.h"
 #include "dialect/intake/role_counts.h"
 
@@ -169,13 +170,18 @@ class DraftSettings::OfPods {
       out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
     } else {
       take_turns();
-      if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, draft_.system, draft_.roles, draft_.size);
+      if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, draft_.roles, draft_.size);
     }
   }
 
-  // Subgroups start in turn. Where some pods have ended, those that have begun go on, and the rest may start.
   void take_turns() {
-    if (group_->splits.empty()) return set_turns(Turn::kAny);
+    choose_turns();
+    set_strays(draft_.roles, *group_, draft_.system);
+  }
+
+  // Subgroups start in turn. Where some pods have ended, those that have begun go on, and the rest may start.
+  void choose_turns() {
+    if (!group_->chooses()) return set_turns(Turn::kAny);
     if (!all_are_there()) return set_turns(Turn::kNow);
     std::vector<std::int64_t> bound;
     for (const Role& role : draft_.roles) {
@@ -183,7 +189,8 @@ class DraftSettings::OfPods {
       for (const auto pod : role.slots)
         bound.back() += pod != kNoIx && !books_.pods[pod].pod.spec.node_name.empty() ? 1 : 0;
     }
-    out_.enough = choose_turns(draft_.roles, *group_, draft_.size, bound) && draft_.bound >= draft_.size;
+    out_.enough =
+        dialect::choose_turns(draft_.roles, *group_, draft_.size, bound) && draft_.bound >= draft_.size;
   }
 
   void set_turns(Turn turn) {
@@ -200,9 +207,13 @@ class DraftSettings::OfPods {
       out_.blocked = invalid(said_.wrong);
       return;
     }
+    if (draft_.too_many) {
+      out_.blocked = invalid(too_many_places(said_.least));
+      return;
+    }
     group_ = &said_;
     draft_.size = of_.rules_.size_of_group(draft_, said_.least);
-    if (draft_.bound == 0) out_.blocked = lacks_parts(said_, nullptr, draft_.roles, draft_.size);
+    if (draft_.bound == 0) out_.blocked = lacks_parts(said_, draft_.roles, draft_.size);
   }
 
   void ask_size() {
@@ -269,7 +280,7 @@ class DraftSettings::OfPods {
       const Role& role = draft_.roles[r];
       if (role.turn == Turn::kLater) {
         out_.later.resize(draft_.roles.size());
-        out_.later[r] = why_later(*group_, draft_.roles, role);
+        out_.later[r] = why_later(*group_, draft_.system, draft_.roles, role);
       }
       if (role.turn != Turn::kNext) {
         out_.needs += out_.counts[r].least;

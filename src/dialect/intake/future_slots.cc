@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <variant>
 
 #include "dialect/base/names.h"
+#include "dialect/objects/decode.h"
 
 namespace berth::dialect {
 namespace {
@@ -56,8 +59,9 @@ void promise_roles(Draft& draft, const OwnerRecord& owner) {
   const std::size_t sets = owner.templates.size();
   while (draft.held_shapes.size() < sets && draft.roles.size() == draft.held_shapes.size()) {
     const std::size_t s = draft.roles.size();
-    draft.roles.push_back(
-        Role{owner.templates[s].shape, topology_of(*owner.ask.sets[s].marks), {}, true, {}, {}, {}});
+    draft.roles.push_back(Role{.shape = owner.templates[s].shape,
+                               .topology = topology_of(*owner.ask.sets[s].marks),
+                               .promised = true});
     draft.held_shapes.push_back(owner.templates[s].shape);
   }
 }
@@ -94,6 +98,45 @@ void FutureSlots::expect_later_sets(Draft& draft, const Ask& ask, std::vector<Sl
   }
 }
 
+// Pods that have ended are not made again: of which part they were is not known.
+void FutureSlots::expect_declared(Draft& draft, std::vector<SlotUpdate>& out) {
+  const GangObject gang = draft.said.object(draft.size_key);
+  std::int64_t ended = books_.ended_members.count(draft.uid, draft.first_created, draft.bound > 0);
+  const auto shape_of = [&](const std::string& part) { return declared_shape(draft.said.pod_of(part)); };
+  const bool any = std::any_of(gang.parts.begin(), gang.parts.end(),
+                               [&](const GangPart& part) { return draft.said.pod_of(part.name) != nullptr; });
+  draft.too_many = any && !budget_.take(draft.ns, draft.uid, gang.least);
+  for (const GangPart& part : gang.parts) {
+    std::int64_t to_come = part.least;
+    for (const Role& role : draft.roles)
+      to_come -=
+          role.part == part.name ? static_cast<std::int64_t>(role.slots.size() - role.holes.size()) : 0;
+    to_come = std::max<std::int64_t>(0, to_come);
+    const std::int64_t off = std::min(ended, to_come);
+    ended -= off;
+    to_come -= off;
+    if (draft.too_many || !gang.wrong.empty()) to_come = 0;
+    auto role = std::find_if(draft.roles.begin(), draft.roles.end(),
+                             [&](const Role& r) { return r.declared && r.part == part.name; });
+    if (role == draft.roles.end()) {
+      auto shape = to_come > 0 ? shape_of(part.name) : nullptr;
+      if (shape == nullptr) continue;
+      role = draft.roles.insert(
+          draft.roles.end(),
+          Role{.shape = std::move(shape), .topology = {}, .declared = true, .part = part.name});
+    }
+    expect(draft, static_cast<std::size_t>(role - draft.roles.begin()), to_come, out);
+  }
+}
+
+// nullptr: there is none, or it cannot be read.
+std::shared_ptr<const PodTemplate> FutureSlots::declared_shape(const std::string* json) {
+  if (json == nullptr) return nullptr;
+  auto read = JsonDecoder(books_.config.devices).decode(*json, Kind::kPod);
+  if (!read || !std::get<Pod>(*read).problem.empty()) return nullptr;
+  return templates_.share(std::move(std::get<Pod>(*read).spec.pod));
+}
+
 std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
   std::vector<SlotUpdate> out;
   if (draft.kind == GangKind::kOwner) {
@@ -101,6 +144,10 @@ std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
     end_growth(draft);
   }
   if (draft.kind != GangKind::kSized || draft.roles.empty()) return out;
+  if (draft.said.any()) {
+    expect_declared(draft, out);
+    return out;
+  }
   if (const OwnerRecord* owner = grouper_of(draft, books_.pods, books_.owners)) {
     expect_later_sets(draft, owner->ask, out);
     return out;

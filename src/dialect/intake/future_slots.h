@@ -4,16 +4,20 @@
 //   - An owner makes some of its pods when others run (AskedSet::later).
 //   - A suspended owner waits without pods: its slots are made from its templates.
 //   - A slice of another client adds pods to an owner that runs.
-// The first two and the last are `expected` (Role): such a slot waits as if it had a pod. The carrier keeps its place
+//   - A gang that its pods declare starts before all of them are there, where they also say what the others look like (SaidGang::pods).
+//     Such a place is for a pod that asks for no more. Another takes none, and is placed by its own request.
+// All but the suspended owner's are `expected` (Role): such a slot waits as if it had a pod. The carrier keeps its place
 // (IntakeView::expects()). PlaceBudget bounds the slots of all of them together.
 // Cost: O(slots that come or go), and O(log n) each.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "dialect/books/place_budget.h"
+#include "dialect/books/template_book.h"
 #include "dialect/intake/draft_rules.h"
 #include "dialect/intake/engine_events.h"
 
@@ -21,8 +25,9 @@ namespace berth::dialect {
 
 class FutureSlots {
  public:
-  FutureSlots(const IntakeBooks& books, const DraftRules& rules, EngineEvents& events)
-      : books_(books), rules_(rules), events_(events) {}
+  FutureSlots(const IntakeBooks& books, const DraftRules& rules, TemplateBook& templates,
+              EngineEvents& events)
+      : books_(books), rules_(rules), templates_(templates), events_(events) {}
 
   // Makes the expected slots of the draft those that are to come by now. Gives the updates of slots that the engine knows; it gets them
   // after the draft.
@@ -44,11 +49,14 @@ class FutureSlots {
   void expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out);
   // The same for a group of an owner.
   void expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out);
+  void expect_declared(Draft& draft, std::vector<SlotUpdate>& out);
+  std::shared_ptr<const PodTemplate> declared_shape(const std::string* json);
   // Places that its owner does not want any more are freed.
   void end_growth(Draft& draft);
 
   const IntakeBooks& books_;
   const DraftRules& rules_;
+  TemplateBook& templates_;
   EngineEvents& events_;
   PlaceBudget budget_;
 };

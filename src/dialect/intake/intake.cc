@@ -13,6 +13,11 @@ namespace {
 // The object of a gang has changed: some of its pods may be of other parts.
 template <class Impl>
 void regroup(Impl& s, const ObjectBooks::Keys& keys) {
+  const auto moves = [&](const PodRecord& record) {
+    const Meta& meta = record.pod.meta;
+    const auto own = s.books.owners.membership_of(record.pod, !record.own);
+    return s.books.objects.gangs().with_part(own, meta) != record.membership;
+  };
   for (const std::string& key : keys) {
     std::vector<std::uint32_t> moved;
     for (const auto ix : s.books.drafts.dependents_of(key)) {
@@ -21,15 +26,13 @@ void regroup(Impl& s, const ObjectBooks::Keys& keys) {
       for (Role& role : draft.roles) {
         if (draft.bound == 0) role.turn = Turn::kAny;  // its subgroups are chosen anew
       }
-      const GangObject* object = s.books.objects.gangs().find(draft.system->kind, draft.name);
       for (const auto& role : draft.roles) {
         for (const auto pod : role.slots) {
-          if (pod != kNoIx && draft.system->part_in(object, s.books.pods[pod].pod.meta) != role.part)
-            moved.push_back(pod);
+          if (pod != kNoIx && moves(s.books.pods[pod])) moved.push_back(pod);
         }
       }
     }
-    for (const auto pod : moved) s.reroute(pod, false);
+    for (const auto pod : moved) s.reroute(pod, Moves::kWaiting);
   }
 }
 
@@ -65,6 +68,7 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
     if (kind == Kind::kDisruptionBudget) return s.take_budget(s.books.budgets.remove(key));
     const ObjectBooks::Keys keys = s.books.objects.remove(kind, ns, name);
     s.ends.gone(kind, key);
+    if (gang_system(kind) != nullptr && keys.size() > 1) regroup(s, keys);  // it started with others
     return s.refresh_dependents(keys);
   }
   const std::uint32_t ix = s.books.pods.find_named(key);
@@ -102,7 +106,7 @@ void Intake::Impl::take_budget(BudgetBook::Change&& change) {
   if (change.event) events.add(std::move(*change.event));
 }
 
-void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
+void Intake::Impl::reroute_dependents(const std::string& key, Moves moves) {
   std::vector<std::uint32_t> moved;
   for (const auto ix : books.drafts.dependents_of(key)) {
     for (const auto& role : books.drafts[ix].roles) {
@@ -111,7 +115,7 @@ void Intake::Impl::reroute_dependents(const std::string& key, bool as_orphans) {
       }
     }
   }
-  for (const auto pod : moved) reroute(pod, as_orphans);
+  for (const auto pod : moved) reroute(pod, moves);
 }
 
 std::vector<OwnerName> Intake::missing_owners() {
@@ -127,7 +131,8 @@ std::vector<OwnerName> Intake::missing_owners() {
 
 void Intake::release_orphans(std::string_view owner_uid) {
   Impl& s = *impl_;
-  if (s.missing_owners.erase(std::string(owner_uid)) > 0) s.reroute_dependents(owner_key(owner_uid), true);
+  if (s.missing_owners.erase(std::string(owner_uid)) > 0)
+    s.reroute_dependents(owner_key(owner_uid), Moves::kOrphans);
 }
 
 void Intake::drain(std::vector<Event>& out) {

@@ -92,6 +92,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
       draft.emitted && (draft.remade || draft.given.queue != now.queue || draft.given.invalid != now.invalid);
   draft.remade = false;
   const bool drains = now.drain && (!draft.emitted || !draft.given.drain);
+  const bool had_later = !draft.given.later.empty();
   events.begin(draft, again);
   draft.emitted = true;
   draft.given = std::move(now);
@@ -103,13 +104,13 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   if (!again) events.add(members);
   future.tell_unexpected(draft);
   tell_pods(draft, again, drains);
-  take_turns(ix);
+  take_turns(ix, had_later);
 }
 
-// Subgroups whose turn has come start, and others wait.
-void Intake::Impl::take_turns(std::uint32_t ix) {
+// Subgroups whose turn has come start, and others wait. `had_later`: some had to wait before.
+void Intake::Impl::take_turns(std::uint32_t ix, bool had_later) {
   for (const Role& role : books.drafts[ix].roles) {
-    if (role.turn == Turn::kAny) continue;
+    if (role.turn == Turn::kAny && !had_later) continue;
     for (const auto pod : role.slots) {
       if (pod != kNoIx && books.pods[pod].pod.spec.node_name.empty())
         set_state(pod, rules.state_without_node(books.pods[pod]), {});

@@ -1,6 +1,4 @@
 // How a gang does whose object its pods name, and which of its members end unseen.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +14,7 @@ std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const 
   GangView out;
   out.system = system;
   out.object = object;
-  out.workload = fmt::format("{}/{}", enum_name(kind), key);
+  out.workload = gang_uid(kind, key);
   GangReport& report = out.report;
   const auto [succeeded, failed] = s.books.ended_members.tally(out.workload);
   report.succeeded = succeeded;

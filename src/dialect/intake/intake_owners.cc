@@ -19,6 +19,12 @@ void leave_out_others(Ask& ask, const IntakeConfig& config) {
   }
 }
 
+// One more or fewer below it changes which of them are gangs of their own.
+bool has_gangs_below(const OwnerBook& owners, const std::string& uid) {
+  const OwnerRecord* owner = owners.find(uid);
+  return owner != nullptr && owner->ask.kind->further_are_gangs;
+}
+
 }  // namespace
 
 void Intake::Impl::upsert_owner(Ask&& ask) {
@@ -56,14 +62,17 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   books.owners.put(std::move(record));
   const Declaration* declared = declaration_of(kind);
   if (declared != nullptr && (declared->groups.any() || !declared->named_by.empty()))
-    reroute_dependents(by_name, false);
+    reroute_dependents(by_name, Moves::kWaiting);
   if (routes_change) {
-    reroute_dependents(key, false);
+    reroute_dependents(key, Moves::kWaiting);
   } else {
     refresh_dependents(key);
   }
   sync_owner(uid);
-  if (known == nullptr) recount(uid);
+  if (known == nullptr) {
+    recount(uid);
+    if (has_gangs_below(books.owners, above.uid)) reroute_dependents(owner_key(above.uid), Moves::kAll);
+  }
   recount(above.uid);
 }
 
@@ -89,6 +98,7 @@ void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view
   books.promises.forget_owner(*uid);
   sync_owner(*uid);
   refresh_dependents(owner_key(*uid));
+  if (has_gangs_below(books.owners, above)) reroute_dependents(owner_key(above), Moves::kAll);
   recount(above);
 }
 

@@ -44,7 +44,7 @@ bool begins_to_end(const PodRecord& record, const Pod& pod) {
 // Where it stands it may stay, and no spread of it binds others.
 void bind_nothing(PodSpec& spec) {
   clear_constraints(spec.pod);
-  spec.drop_own_terms();
+  spec.drop_spreads();
 }
 
 // Drops what no longer matters of a pod, or cannot be relied on. `known`: its former state, or nullptr.
@@ -209,14 +209,17 @@ void Intake::Impl::detach(std::uint32_t ix) {
 }
 
 // The pod's place may have changed although the pod has not (its owner was seen).
-void Intake::Impl::reroute(std::uint32_t ix, bool as_orphan) {
+void Intake::Impl::reroute(std::uint32_t ix, Moves moves) {
   PodRecord& record = books.pods[ix];
   const bool is_whole = books.owners.missing_of(record.pod.meta) == nullptr;  // its chain of owners
   const bool sees_owner = is_whole && books.owners.of(record.pod.meta) != nullptr;
-  record.own = record.own || as_orphan || is_whole;
+  record.own = record.own || moves == Moves::kOrphans || is_whole;
   Membership membership =
       books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
-  const bool stays = record.saw_owner && !record.pod.spec.node_name.empty();
+  // Its own marks are the same: only the object says more than before.
+  const bool same_system = membership.system != nullptr && membership.system == record.membership.system;
+  const bool stays =
+      record.saw_owner && !same_system && !record.pod.spec.node_name.empty() && moves != Moves::kAll;
   record.saw_owner = record.saw_owner || sees_owner;
   if (stays || membership == record.membership) return refresh(record.draft);
   slots.uncharge_foreign(record);

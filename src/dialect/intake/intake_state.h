@@ -31,6 +31,13 @@
 
 namespace berth::dialect {
 
+// Which pods go to another gang, where what they belong to has changed.
+enum class Moves : std::uint8_t {
+  kWaiting,  // one with a node stays where it was started
+  kOrphans,  // the same; the owner that they wait for does not exist
+  kAll,      // also those with nodes: they have become another part of the same owner
+};
+
 struct IntakeView::Impl {
   explicit Impl(IntakeConfig config) : books(std::move(config)) {}
 
@@ -38,8 +45,7 @@ struct IntakeView::Impl {
   void refresh_dependents(const std::string& key);
   void take_budget(BudgetBook::Change&& change);
   void refresh_dependents(const ObjectBooks::Keys& keys);
-  // `as_orphans`: the owner that they wait for does not exist.
-  void reroute_dependents(const std::string& key, bool as_orphans);
+  void reroute_dependents(const std::string& key, Moves moves);
 
   // intake_claims.cc: a volume claim (namespace/name) is another than before, or what it is bound to
   void claim_changed(const std::string& claim);
@@ -53,7 +59,7 @@ struct IntakeView::Impl {
   void drop(std::uint32_t ix);
   void attach(std::uint32_t ix);
   void detach(std::uint32_t ix);
-  void reroute(std::uint32_t ix, bool as_orphan);
+  void reroute(std::uint32_t ix, Moves moves);
   void set_state(std::uint32_t ix, SlotState state, const std::string& node);
   // A pod has ended: its gang no longer waits for it. `record`: its former state, if known.
   void note_ended(const Pod& pod, const PodRecord* record);
@@ -67,7 +73,7 @@ struct IntakeView::Impl {
   void use_template_selectors(std::uint32_t ix);
   void note_owners(const Draft& draft);
   void tell_pods(const Draft& draft, bool again, bool drains);
-  void take_turns(std::uint32_t ix);
+  void take_turns(std::uint32_t ix, bool had_later);
   // Queues or flavors have changed: the engine may accept running work that it refused before.
   void tell_untold();
 
@@ -109,7 +115,7 @@ struct IntakeView::Impl {
   DraftRules rules{books};
   PodSlots slots{books, rules, events};
   MemberEnds ends{books, rules};
-  FutureSlots future{books, rules, events};
+  FutureSlots future{books, rules, templates, events};
   ObjectDrafts object_drafts{books, templates, events};
   PrebuiltClaims claims{books, rules, templates, prebuilt};
   DraftSettings settings{books, rules, object_drafts, claims};

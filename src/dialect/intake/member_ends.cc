@@ -1,7 +1,5 @@
 #include "dialect/intake/member_ends.h"
 
-#include <fmt/format.h>
-
 #include "dialect/base/names.h"
 
 namespace berth::dialect {
@@ -21,7 +19,7 @@ std::string MemberEnds::note(const Pod& pod, const PodRecord* record) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
   const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
   if (pod.spec.node_name.empty() || !rules_.is_ours(pod)) return forget(name);
-  const Membership gang = record != nullptr ? record->membership : books_.owners.membership_of(pod, true);
+  const Membership gang = record != nullptr ? record->membership : membership_of(pod);
   if (!is_gang(gang)) return {};
   if (!last_try && !has_status(gang.system)) return forget(name);
   books_.ended_members.note(name, gang.uid, {pod.ended, pod.phase == PodPhase::kSucceeded, last_try});
@@ -33,6 +31,10 @@ std::string MemberEnds::forget(const std::string& pod) {
   std::string gang = books_.ended_members.forget(pod).value_or(std::string());
   if (!gang.empty()) changed(gang);
   return gang;
+}
+
+Membership MemberEnds::membership_of(const Pod& pod) const {
+  return books_.objects.gangs().with_part(books_.owners.membership_of(pod, true), pod.meta);
 }
 
 bool MemberEnds::is_there(const Membership& gang, std::string_view ns) const {
@@ -64,14 +66,14 @@ std::vector<PodName> MemberEnds::take_left() {
 
 void MemberEnds::gone(Kind kind, std::string_view object) {
   if (gang_system(kind) == nullptr) return;
-  const std::string gang = fmt::format("{}/{}", enum_name(kind), object);
+  const std::string gang = gang_uid(kind, object);
   if (books_.drafts.find(gang) == kNoIx) books_.ended_members.forget_gang(gang);
 }
 
 bool MemberEnds::counts(const Pod& pod) const {
   // Where there is a pod of its name, that one is newer.
   return books_.pods.find_named(key_of(pod.meta.ns, pod.meta.name)) == kNoIx &&
-         is_there(books_.owners.membership_of(pod, true), pod.meta.ns);
+         is_there(membership_of(pod), pod.meta.ns);
 }
 
 std::set<std::string> MemberEnds::with_ended() const {

@@ -44,6 +44,7 @@ class MemberEnds {
   std::set<std::string> with_ended() const;
 
  private:
+  Membership membership_of(const Pod& pod) const;
   bool is_there(const Membership& gang, std::string_view ns) const;
 
   IntakeBooks& books_;

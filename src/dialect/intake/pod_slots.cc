@@ -81,16 +81,18 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
              r.kept == record.membership.kept;
     });
   }
+  if (role == draft.roles.end()) {  // one of those that its gang expects
+    role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
+      return r.declared && !r.expected.empty() && r.topology == record.topology &&
+             r.part == record.membership.part && suits(*record.shape, *r.shape) &&
+             same_volumes(*record.shape, *r.shape);
+    });
+  }
   if (role == draft.roles.end()) {
-    draft.roles.push_back(Role{record.shape,
-                               record.topology,
-                               {},
-                               false,
-                               {},
-                               {},
-                               {},
-                               record.membership.part,
-                               record.membership.kept});
+    draft.roles.push_back(Role{.shape = record.shape,
+                               .topology = record.topology,
+                               .part = record.membership.part,
+                               .kept = record.membership.kept});
     role = std::prev(draft.roles.end());
   }
   record.draft = draft_ix;
@@ -179,6 +181,7 @@ void PodSlots::charge_foreign(PodRecord& record) {
   foreign.attaches = record.shape->attaches;
   foreign.mounts = record.shape->mounts;
   foreign.terms = *record.shape->terms;
+  foreign.preferred_terms = record.shape->preferred_terms;
   foreign.selected = *record.shape->selected;
   const SelectorBook& book = books_.pods.selectors();
   for (const auto number : record.selected) {

@@ -1,125 +1,11 @@
 #include "dialect/intake/role_counts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
+
+#include "dialect/intake/gang_turns.h"
 
 namespace berth::dialect {
 namespace {
-
-std::int64_t pods_of(const Role& role) {
-  return static_cast<std::int64_t>(role.slots.size() - role.holes.size());
-}
-
-std::int64_t pods_of_part(const std::vector<Role>& roles, std::string_view part) {
-  std::int64_t out = 0;
-  for (const Role& role : roles) {
-    if (role.part == part) out += pods_of(role);
-  }
-  return out;
-}
-
-// A subgroup of a gang.
-struct Subgroup {
-  const GangSplit* split;
-  std::string_view name;
-  std::int64_t pods = 0;
-  std::int64_t bound = 0;
-  bool chosen = false;
-  bool next = false;
-
-  std::int64_t least() const { return split->least_of(name); }
-  bool whole() const { return pods >= least(); }
-  // One that has begun gets the pods that it lacks.
-  std::int64_t counts() const { return std::max(pods, least()); }
-};
-
-// In the order in which they came. `others`: pods that are of none.
-std::vector<Subgroup> subgroups_of(const std::vector<Role>& roles, const GangObject& object,
-                                   const std::vector<std::int64_t>& bound, std::int64_t& others) {
-  std::vector<Subgroup> out;
-  others = 0;
-  for (std::size_t r = 0; r < roles.size(); ++r) {
-    const Role& role = roles[r];
-    const GangSplit* split = object.split_of(role.part);
-    if (split == nullptr) {
-      others += pods_of(role);
-      continue;
-    }
-    auto it = std::find_if(out.begin(), out.end(), [&](const Subgroup& s) { return s.name == role.part; });
-    if (it == out.end()) it = out.insert(out.end(), Subgroup{split, role.part});
-    it->pods += pods_of(role);
-    it->bound += bound.empty() ? 0 : bound[r];
-    it->chosen =
-        it->chosen || role.turn == Turn::kNow || role.turn == Turn::kNext || role.turn == Turn::kShort;
-  }
-  return out;
-}
-
-// Whether the subgroups that `counts` takes are enough.
-template <class Counts>
-bool are_enough(const std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t pods,
-                std::int64_t size, Counts&& counts) {
-  for (const GangSplit& split : object.splits) {
-    std::int64_t parts = 0;
-    for (const Subgroup& s : subgroups) parts += s.split == &split && counts(s) ? 1 : 0;
-    if (parts < split.parts) return false;
-  }
-  for (const Subgroup& s : subgroups) pods += counts(s) ? s.counts() : 0;
-  return pods >= size;
-}
-
-// Those that have begun, and of the others no more than are needed: first those whose turn it was.
-void choose_anew(std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t others,
-                 std::int64_t size) {
-  std::vector<Subgroup*> waiting;
-  std::int64_t pods = others;
-  for (Subgroup& s : subgroups) {
-    if (s.bound == 0 && s.whole()) waiting.push_back(&s);
-    pods += s.bound > 0 ? s.counts() : 0;
-  }
-  std::stable_partition(waiting.begin(), waiting.end(), [](const Subgroup* s) { return s->chosen; });
-  for (Subgroup& s : subgroups) s.chosen = s.bound > 0;
-  const auto take = [&](Subgroup& s) {
-    s.chosen = true;
-    pods += s.counts();
-  };
-  for (const GangSplit& split : object.splits) {
-    std::int64_t parts = std::count_if(subgroups.begin(), subgroups.end(),
-                                       [&](const Subgroup& s) { return s.split == &split && s.chosen; });
-    for (Subgroup* s : waiting) {
-      if (s->split != &split || parts >= split.parts) continue;
-      take(*s);
-      ++parts;
-    }
-  }
-  for (Subgroup* s : waiting) {
-    if (!s->chosen && pods < size) take(*s);
-  }
-}
-
-void choose(std::vector<Subgroup>& subgroups, const GangObject& object, std::int64_t others,
-            std::int64_t size) {
-  bool begun = false;
-  bool steady = true;  // those that have begun have all their pods on nodes
-  for (Subgroup& s : subgroups) {
-    begun = begun || s.bound > 0;
-    steady = steady && (s.bound == 0 || s.bound >= s.least());
-    s.chosen = s.bound > 0 || (s.chosen && s.whole());
-  }
-  const auto runs = [](const Subgroup& s) { return s.bound > 0; };
-  if (begun && are_enough(subgroups, object, others, size, runs)) {
-    for (Subgroup& s : subgroups) s.next = s.chosen && s.bound == 0;
-    const bool asks = std::any_of(subgroups.begin(), subgroups.end(), [](const auto& s) { return s.next; });
-    if (asks || !steady) return;
-    const auto it = std::find_if(subgroups.begin(), subgroups.end(),
-                                 [](const Subgroup& s) { return !s.chosen && s.whole(); });
-    if (it != subgroups.end()) it->chosen = it->next = true;
-    return;
-  }
-  choose_anew(subgroups, object, others, size);
-}
 
 class RoleCounts {
  public:
@@ -150,6 +36,7 @@ class RoleCounts {
     // Those beyond the gang's size may be evicted one by one: rather such as may be victims at all.
     const auto rest = cut(total - size, [](const Role& role) { return is_needed(role) && !role.kept; });
     (void)cut(rest, is_needed);
+    lack_parts(last);
     return std::move(out_);
   }
 
@@ -159,8 +46,8 @@ class RoleCounts {
   // How many of the part are needed no more than others; below 0: it lacks some.
   std::int64_t spare_of(const std::string& part) const {
     std::int64_t least = object_ == nullptr ? 0 : object_->least_of(part);
-    // A part by labels is there as long as pods of it are.
-    if (least > 0 && object_->split_of(part) != nullptr && pods_of_part(roles_, part) == 0) least = 0;
+    // One of which others may take the place is there as long as pods of it are.
+    if (least > 0 && object_->chooses() && pods_of_part(roles_, part) == 0) least = 0;
     std::int64_t has = 0;
     for (std::size_t i = 0; i < out_.size(); ++i) has += roles_[i].part == part ? out_[i].least : 0;
     return has - least;
@@ -170,6 +57,18 @@ class RoleCounts {
     if (pods <= 0) return;
     out_[role].count += pods;
     out_[role].least += pods;
+  }
+
+  // Parts of which no pod has been seen. The gang is not whole without them, so all of the role that stands for them is needed.
+  void lack_parts(std::size_t role) {
+    if (object_ == nullptr || object_->chooses()) return;
+    for (const GangPart& part : object_->parts) {
+      const bool seen =
+          std::any_of(roles_.begin(), roles_.end(), [&](const Role& r) { return r.part == part.name; });
+      if (seen || part.least == 0) continue;
+      out_[role].count += part.least;
+      out_[role].least = out_[role].count;
+    }
   }
 
   // Takes from the roles that `of` says, and gives what they do not have.
@@ -208,76 +107,19 @@ class RoleCounts {
   std::vector<RoleCount> out_;
 };
 
-Reason lacks(std::string subject, std::int64_t need, std::int64_t have) {
-  Reason out;
-  out.code = ReasonCode::kIncompleteGang;
-  out.subject = std::move(subject);
-  out.need = need;
-  out.have = have;
-  return out;
-}
-
-// That one subgroup lacks pods, or that there are too few subgroups.
-std::optional<Reason> lacks_subgroups(const GangObject& object, const std::vector<Role>& roles,
-                                      std::int64_t size) {
-  std::int64_t others = 0;
-  const std::vector<Subgroup> subgroups = subgroups_of(roles, object, {}, others);
-  if (are_enough(subgroups, object, others, size, [](const Subgroup& s) { return s.chosen; }))
-    return std::nullopt;
-  for (const Subgroup& s : subgroups) {
-    if (!s.whole() && s.pods > 0) return lacks(std::string(s.name), s.least(), s.pods);
-  }
-  for (const GangSplit& split : object.splits) {
-    const auto have = std::count_if(subgroups.begin(), subgroups.end(),
-                                    [&](const Subgroup& s) { return s.split == &split && s.chosen; });
-    if (have < split.parts) return lacks(split.name + " (subgroups)", split.parts, have);
-  }
-  return std::nullopt;  // too few pods: the engine says so
-}
-
 }  // namespace
-
-bool choose_turns(std::vector<Role>& roles, const GangObject& object, std::int64_t size,
-                  const std::vector<std::int64_t>& bound) {
-  std::int64_t others = 0;
-  std::vector<Subgroup> subgroups = subgroups_of(roles, object, bound, others);
-  choose(subgroups, object, others, size);
-  const bool enough_without = are_enough(subgroups, object, others, size,
-                                         [](const Subgroup& s) { return s.chosen && !s.next && s.whole(); });
-  for (Role& role : roles) {
-    const auto it = std::find_if(subgroups.begin(), subgroups.end(),
-                                 [&](const Subgroup& s) { return s.name == role.part; });
-    if (it == subgroups.end()) {
-      role.turn = Turn::kAny;
-    } else if (!it->chosen) {
-      role.turn = Turn::kLater;
-    } else {
-      role.turn = it->next ? Turn::kNext : !it->whole() && enough_without ? Turn::kShort : Turn::kNow;
-    }
-  }
-  return are_enough(subgroups, object, others, size, [](const Subgroup& s) { return s.bound >= s.least(); });
-}
 
 std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size,
                                    const GangObject* object) {
   return RoleCounts(roles, object).count(size);
 }
 
-std::optional<Reason> lacks_parts(const GangObject& object, const GangSystem* system,
-                                  const std::vector<Role>& roles, std::int64_t size) {
+std::optional<Reason> lacks_parts(const GangObject& object, const std::vector<Role>& roles,
+                                  std::int64_t size) {
+  if (object.chooses()) return lacks_subgroups(object, roles, size);
   for (const GangPart& part : object.parts) {
     const std::int64_t have = pods_of_part(roles, part.name);
     if (have < part.least) return lacks(part.name, part.least, have);
-  }
-  if (auto reason = lacks_subgroups(object, roles, size)) return reason;
-  if (system == nullptr || !system->parts_are_named) return std::nullopt;
-  for (const Role& role : roles) {
-    const bool has_parts = !object.parts.empty() || !object.splits.empty();
-    if (!has_parts || pods_of_part(roles, role.part) == 0) continue;
-    if (!object.has_part(role.part))
-      return reason_of(ReasonCode::kInvalid,
-                       fmt::format("its PodGroup has no subgroup {}, which the label {} of a pod names",
-                                   role.part.empty() ? "\"\"" : role.part, system->part));
   }
   return std::nullopt;
 }
@@ -303,16 +145,6 @@ void need_enough(const Ask& ask, std::vector<RoleCount>& counts) {
                          [](const RoleCount& a, const RoleCount& b) { return a.least < b.least; });
     --largest->least;
   }
-}
-
-Reason why_later(const GangObject& object, const std::vector<Role>& roles, const Role& role) {
-  const std::int64_t have = pods_of_part(roles, role.part);
-  const std::int64_t need = object.least_of(role.part);
-  if (have < need) return lacks(role.part, need, have);
-  return reason_of(
-      ReasonCode::kInactive,
-      fmt::format("subgroup {} starts after those before it: the PodGroup has as many as it needs",
-                  role.part));
 }
 
 }  // namespace berth::dialect

@@ -1,7 +1,8 @@
 // KAI's PodGroup, which its pod grouper makes for each owner of pods.
 //
-//   subgroups      those without subgroups of their own are the parts of the gang. Where a subgroup needs fewer than all of its own
-//                  (minSubGroup), the others follow in turn (GangSplit). Those have no subgroups of their own, or the gang waits.
+//   subgroups      those without subgroups of their own are the parts of the gang, the others rings of them. Where one needs fewer than
+//                  all of its own (minSubGroup), the others follow in turn. One of which no pod is needed counts as there
+//   stray pods     a pod whose label names no subgroup of the PodGroup waits. The gang goes on without it.
 //   preemptibility as it says; where it says nothing, work of priority 100 or more is no victim
 //   staleness      a gang that lost pods which it needs, and has them not again after the grace period, ends. 60 seconds unless it says
 //                  otherwise; negative: never

@@ -14,6 +14,7 @@ constexpr std::string_view kCoschedulingPrefixes[] = {"scheduling.x-k8s.io/",
                                                       "pod-group.scheduling.sigs.k8s.io/"};
 
 constexpr std::string_view kCoschedulingKeys[] = {
+    "pod-group.scheduling.sigs.k8s.io/match-policy",
     "pod-group.scheduling.sigs.k8s.io/min-available",
     "pod-group.scheduling.sigs.k8s.io/name",
     "scheduling.x-k8s.io/pod-group",
@@ -21,10 +22,10 @@ constexpr std::string_view kCoschedulingKeys[] = {
 
 constexpr KnownKind kCoschedulingKinds[] = {
     {"scheduling.x-k8s.io", "PodGroup", "v1alpha1", "PodGroup"},
+    {"scheduling.sigs.k8s.io", "PodGroup", "v1alpha1", "PodGroup"},
     // Not read, and no mistakes.
     {"scheduling.x-k8s.io", "ElasticQuota", "", ""},
     {"scheduling.sigs.k8s.io", "ElasticQuota", "", ""},
-    {"scheduling.sigs.k8s.io", "PodGroup", "", ""},
 };
 
 }  // namespace

@@ -319,6 +319,10 @@ PodGroupTopologyConstraint: key
 PodGroupSchedulingPolicy: basic gang=GangSchedulingPolicy
 GangSchedulingPolicy: minCount
 PodGroupStatus: conditions=Condition resourceClaimStatuses
+Workload: apiVersion kind metadata=ObjectMeta spec=WorkloadSpec
+WorkloadSpec: compositePodGroupTemplates controllerRef=WorkloadControllerReference podGroupTemplates podGroups=WorkloadPodGroup
+WorkloadControllerReference: apiGroup kind name
+WorkloadPodGroup: name policy=PodGroupSchedulingPolicy
 )";
 
 constexpr KnownKind kUpstreamKinds[] = {
@@ -339,6 +343,7 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "StatefulSet", "v1", "StatefulSet"},
     {"scheduling.k8s.io", "PriorityClass", "v1 v1beta1 v1alpha1", "PriorityClass"},
     {"scheduling.k8s.io", "PodGroup", "v1beta1 v1alpha3 v1alpha2", "PodGroup"},
+    {"scheduling.k8s.io", "Workload", "v1beta1 v1alpha3 v1alpha2 v1alpha1", "Workload"},
     {"node.k8s.io", "RuntimeClass", "v1 v1beta1 v1alpha1", "RuntimeClass"},
     {"policy", "PodDisruptionBudget", "v1", "PodDisruptionBudget"},
     // Not read, and no mistakes.
@@ -359,7 +364,6 @@ constexpr KnownKind kUpstreamKinds[] = {
     {"apps", "ControllerRevision", "", ""},
     {"apps", "DaemonSet", "", ""},
     {"scheduling.k8s.io", "CompositePodGroup", "", ""},
-    {"scheduling.k8s.io", "Workload", "", ""},
 };
 
 }  // namespace

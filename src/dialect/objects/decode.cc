@@ -17,6 +17,7 @@
 #include "dialect/owners/job_set/decode_job_set.h"
 #include "dialect/owners/stateful_set/decode_stateful_set.h"
 #include "dialect/scheduling_api/decode_pod_group.h"
+#include "dialect/scheduling_api/decode_workload.h"
 #include "dialect/tree/decode_tree.h"
 #include "dialect/upstream/decode_core.h"
 #include "dialect/upstream/decode_effects.h"
@@ -74,7 +75,13 @@ constexpr std::array kDecoders{
                [](FieldReader<V>& f, const V& v) -> Object { return read_kai_topology_object(f, v); }},
     Decoder<V>{Kind::kHyperNode,
                [](FieldReader<V>& f, const V& v) -> Object { return read_hyper_node(f, v); }},
-    Decoder<V>{Kind::kPodGroup, [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group(f, v); }},
+    Decoder<V>{Kind::kPodGroup,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group<V, PodGroup>(f, v); }},
+    Decoder<V>{
+        Kind::kOlderPodGroup,
+        [](FieldReader<V>& f, const V& v) -> Object { return read_pod_group<V, OlderPodGroup>(f, v); }},
+    Decoder<V>{Kind::kUpstreamWorkload,
+               [](FieldReader<V>& f, const V& v) -> Object { return read_upstream_workload(f, v); }},
     Decoder<V>{Kind::kClusterQueue,
                [](FieldReader<V>& f, const V& v) -> Object { return read_cluster_queue(f, v); }},
     Decoder<V>{Kind::kCohort, [](FieldReader<V>& f, const V& v) -> Object { return read_cohort(f, v); }},

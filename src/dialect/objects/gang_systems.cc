@@ -12,6 +12,7 @@
 #include "dialect/kai/pod_group.h"
 #include "dialect/koordinator/gang_marks.h"
 #include "dialect/scheduling_api/pod_group.h"
+#include "dialect/scheduling_api/workload.h"
 #include "dialect/volcano/pod_group.h"
 #include "dialect/yunikorn/gang_marks.h"
 
@@ -19,7 +20,7 @@ namespace berth::dialect {
 namespace {
 
 constexpr std::array kSystems = {&PodGroup::kGang, &VolcanoPodGroup::kGang, &KaiPodGroup::kGang,
-                                 &UpstreamPodGroup::kGang};
+                                 &UpstreamPodGroup::kGang, &WorkloadPodGroup::kGang};
 constexpr std::array<GangSayer, 2> kSayers = {koordinator_gang, yunikorn_gang};
 
 }  // namespace
@@ -29,6 +30,7 @@ std::span<const GangSystem* const> gang_systems() {
 }
 
 const GangSystem* gang_system(Kind kind) {
+  kind = kind_of_gang(kind);
   const auto* const it =
       std::find_if(kSystems.begin(), kSystems.end(), [&](const auto* row) { return row->kind == kind; });
   return it == kSystems.end() ? nullptr : *it;

@@ -16,6 +16,7 @@
 #include "dialect/owners/owner.h"
 #include "dialect/owners/stateful_set/stateful_set.h"
 #include "dialect/scheduling_api/pod_group.h"
+#include "dialect/scheduling_api/workload.h"
 #include "dialect/tree/objects.h"
 #include "dialect/upstream/objects.h"
 #include "dialect/volcano/hyper_node.h"
@@ -24,13 +25,14 @@
 
 namespace berth::dialect {
 
-using Object = std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort,
-                            LocalQueue, ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload,
-                            BerthQueue, VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass,
-                            ProvisioningRequestConfig, ProvisioningRequest, StatefulSet, JobSet, ReplicaSet,
-                            Deployment, PersistentVolumeClaim, PersistentVolume, StorageClass, CsiNode,
-                            VolumeAttachment, VolcanoPodGroup, KaiPodGroup, CsiDriver, CsiStorageCapacity,
-                            HyperNode, DisruptionBudget, UpstreamPodGroup, KaiTopology, Declared>;
+using Object =
+    std::variant<Pod, NodeObject, Namespace, PriorityClass, Job, PodGroup, ClusterQueue, Cohort, LocalQueue,
+                 ResourceFlavor, TopologyObject, WorkloadPriorityClass, KueueWorkload, BerthQueue,
+                 VolcanoQueue, KaiQueue, AdmissionCheck, LimitRange, RuntimeClass, ProvisioningRequestConfig,
+                 ProvisioningRequest, StatefulSet, JobSet, ReplicaSet, Deployment, PersistentVolumeClaim,
+                 PersistentVolume, StorageClass, CsiNode, VolumeAttachment, VolcanoPodGroup, KaiPodGroup,
+                 CsiDriver, CsiStorageCapacity, HyperNode, DisruptionBudget, UpstreamPodGroup, KaiTopology,
+                 OlderPodGroup, UpstreamWorkload, Declared>;
 
 Kind kind_of(const Object& object);
 const Meta& meta_of(const Object& object);

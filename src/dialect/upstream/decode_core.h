@@ -445,15 +445,20 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   bool claims = false;
   f.list(spec, "resourceClaims", [&](const V&) { claims = true; });
   if (claims) pod.unsupported.emplace_back("resourceClaims");
-  if (f.map(spec, "workloadRef").present()) pod.unsupported.emplace_back("workloadRef");
   return out;
 }
 
-// The PodGroup that a pod or a template names in a field, as a mark. No annotation of that name was read.
+// The PodGroup, or the Workload of 1.35, that a pod or a template names in a field, as a mark. No annotation of that name was read.
 template <class V>
 void read_scheduling_group(FieldReader<V>& f, const V& spec, Meta& meta) {
   const std::string_view name = f.string(f.map(spec, "schedulingGroup"), "podGroupName");
   if (!name.empty()) meta.annotations.insert_or_assign(std::string(kSchedulingGroup), std::string(name));
+  const V workload = f.map(spec, "workloadRef");
+  if (!workload.present()) return;
+  std::string named = fmt::format("{}/{}", f.string(workload, "name"), f.string(workload, "podGroup"));
+  const std::string_view replica = f.string(workload, "podGroupReplicaKey");
+  if (!replica.empty()) named += fmt::format("/{}", replica);
+  meta.annotations.insert_or_assign(std::string(kWorkloadRef), std::move(named));
 }
 
 // Reads the text of devices_text() (writes.h). Nothing for any other text: the engine chooses.

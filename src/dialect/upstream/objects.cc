@@ -82,15 +82,19 @@ void PodSelector::set_name() {
   name += fmt::format("... ({:02x})", fmt::join(digest, ""));
 }
 
-void PodSpec::drop_own_terms() {
+void PodSpec::drop_spreads() {
   const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
+  const auto wants_spread = [&](const PreferredCountedTerm& wish) { return is_spread(wish.term); };
   const bool spreads = std::any_of(pod.terms.begin(), pod.terms.end(), is_spread);
-  if (!spreads && pod.preferred_terms.empty()) return;
+  const bool wishes = std::any_of(pod.preferred_terms.begin(), pod.preferred_terms.end(), wants_spread);
+  if (!spreads && !wishes) return;
   if (spreads) std::erase_if(pod.terms.edit(), is_spread);
-  pod.preferred_terms = std::vector<PreferredCountedTerm>{};
+  if (wishes) std::erase_if(pod.preferred_terms.edit(), wants_spread);
   std::erase_if(selectors, [&](const PodSelector& selector) {
-    return std::none_of(pod.terms.begin(), pod.terms.end(),
-                        [&](const CountedTerm& term) { return term.selector == selector.name; });
+    const auto names = [&](const CountedTerm& term) { return term.selector == selector.name; };
+    return std::none_of(pod.terms.begin(), pod.terms.end(), names) &&
+           std::none_of(pod.preferred_terms.begin(), pod.preferred_terms.end(),
+                        [&](const PreferredCountedTerm& wish) { return names(wish.term); });
   });
 }
 

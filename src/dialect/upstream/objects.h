@@ -87,8 +87,8 @@ struct PodSpec {
   std::vector<PodSelector> selectors;  // that its terms name
   Shared<std::vector<ClaimUse>> claims;
   std::vector<std::string> zero_requests;  // named, and nothing of it asked for; not in `pod`
-  // Without its spreads and preferred terms, and the selectors that only they name: of a pod that Berth does not place they bind nothing.
-  void drop_own_terms();
+  // Without its spreads, required and preferred, and the selectors that only they name. Spreads say nothing about other pods.
+  void drop_spreads();
   bool operator==(const PodSpec&) const = default;
 };
 

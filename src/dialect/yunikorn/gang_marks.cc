@@ -2,14 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "dialect/base/names.h"
 #include "text/json.h"
+#include "text/quantity.h"
 
 namespace berth::dialect {
 namespace {
 
 constexpr std::int64_t kMost = 1'000'000;
 constexpr std::size_t kMostGroups = 256;
+
+// A pod of a task group, as far as it chooses nodes; "": the group does not say what it asks for.
+std::string pod_of(const text::Node& group, std::string& wrong) {
+  const text::Node* asks = group.find("minResource");
+  if (asks == nullptr || asks->entries().empty()) return {};
+  text::JsonWriter json;
+  json.begin_object().key("metadata").begin_object().field("name", "later").end_object();
+  json.key("spec").begin_object();
+  for (const char* field : {"nodeSelector", "tolerations"}) {
+    if (const text::Node* value = group.find(field); value != nullptr) json.field(field, *value);
+  }
+  if (const text::Node* nodes = group.at({"affinity", "nodeAffinity"}); nodes != nullptr)
+    json.key("affinity").begin_object().field("nodeAffinity", *nodes).end_object();
+  json.key("containers").begin_array().begin_object().field("name", "main");
+  json.key("resources").begin_object().key("requests").begin_object();
+  for (const text::Entry& amount : asks->entries()) {
+    const std::string_view said = amount.value.text();
+    if (const auto number = text::parse_quantity(said, 1); !number || *number < 0)
+      wrong = fmt::format("{} \"{}\"", amount.name(), said);
+    json.field(amount.name(), said);
+  }
+  json.end_object().end_object().end_object().end_array().end_object().end_object();
+  return json.take();
+}
 
 // The least numbers by task group. YuniKorn's own checks: names that differ, numbers above zero.
 void read_groups(std::string_view said, SaidGang& out) {
@@ -28,6 +55,11 @@ void read_groups(std::string_view said, SaidGang& out) {
       return wrong(fmt::format("minMember of {} is to be an integer from 1 to {}", name->text(), kMost));
     if (!out.least.emplace(name->text(), *number).second)
       return wrong(fmt::format("the task group {} appears twice", name->text()));
+    std::string not_read;
+    std::string pod = pod_of(item, not_read);
+    if (!not_read.empty())
+      return wrong(fmt::format("minResource of {} cannot be read: {}", name->text(), not_read));
+    if (!pod.empty()) out.pods.emplace(name->text(), std::move(pod));
   }
 }
 

@@ -176,7 +176,8 @@ class Recount {
     }
     state_.foreign.each([&](const ForeignPods::Entry& foreign) {
       const ForeignPod& pod = foreign.pod;
-      add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected), counted_planes(pod));
+      add(*state_.nodes.find(pod.node), again.intern(pod.terms, pod.selected, {}, pod.preferred_terms),
+          counted_planes(pod));
     });
     const std::string want = again.to_text();
     const std::string have = state_.accounts.counted().to_text();

@@ -72,12 +72,14 @@ CountedId Counted::intern(const std::vector<CountedTerm>& terms, const std::vect
     const std::uint32_t at = use_term(term, rules, pod);
     CountedPair& pair = terms_[at];
     if (is_spread(term) && ++pair.spreads + pair.leanings == 1) pair.keep_fewest();
+    if (term.kind == TermKind::kNear) ++pair.pulls;
     const bool self = std::binary_search(set.selectors.begin(), set.selectors.end(), pair.selector);
     set.rules.push_back({at, term.kind, self, term.max_skew, term.min_domains});
   }
   for (const PreferredCountedTerm& wish : preferred) {
     const std::uint32_t at = use_term(wish.term, wishes, pod);
     if (terms_[at].spreads + ++terms_[at].leanings == 1) terms_[at].keep_fewest();
+    if (!is_spread(wish.term)) ++terms_[at].pulls;
     set.leanings.push_back({at, wish.term.kind, wish.weight});
   }
   set.spreads = spreads;
@@ -132,10 +134,12 @@ void Counted::drop(std::uint32_t number) {
   CountedSet& set = sets_[number];
   for (const CountedRule& rule : set.rules) {
     if (rule.kind == TermKind::kSpread) --terms_[rule.term].spreads;
+    if (rule.kind == TermKind::kNear) --terms_[rule.term].pulls;
     leave_term(rule.term);
   }
   for (const CountedLeaning& leaning : set.leanings) {
     --terms_[leaning.term].leanings;
+    if (leaning.kind != TermKind::kSpread) --terms_[leaning.term].pulls;
     leave_term(leaning.term);
   }
   for (const std::uint32_t selector : set.selectors) leave_selector(selector);
@@ -202,11 +206,24 @@ void Counted::add(NodeId node, CountedId id, PlaneMask planes, int sign) {
 // In all terms, in one, or in those of one level.
 void Counted::count_all(NodeId node, CountedId id, const CountedSlots& change, std::uint32_t only_term,
                         std::uint32_t only_level) {
-  const auto one = [&](std::uint32_t number, CountedSlots CountedTally::*what) {
-    if (only_term != kNone && number != only_term) return;
+  const auto domain_in = [&](std::uint32_t number) {
+    if (only_term != kNone && number != only_term) return kNone;
     const CountedPair& term = terms_[number];
-    if (only_level != kNone && term.level != only_level) return;
-    if (const std::uint32_t at = domain(term, node); at != kNone) count(number, at, what, change);
+    return only_level != kNone && term.level != only_level ? kNone : domain(term, node);
+  };
+  const auto one = [&](std::uint32_t number, CountedSlots CountedTally::*what) {
+    if (const std::uint32_t at = domain_in(number); at != kNone) count(number, at, what, change);
+  };
+  const auto pulls = [&](std::uint32_t number, std::int64_t CountedTally::*what, std::int64_t weight) {
+    const std::uint32_t at = domain_in(number);
+    if (at == kNone || change.most() == 0) return;
+    auto& by_domain = terms_[number].by_domain;
+    const auto tally = by_domain.try_emplace(at).first;
+    const std::int64_t before = tally->second.pull();
+    tally->second.*what += weight * change.most();
+    const std::int64_t after = tally->second.pull();
+    if (tally->second == CountedTally{}) by_domain.erase(tally);
+    if (before != after) log_.add({number, at, CountedCrossing::Of::kPull});
   };
   const CountedSet& set = sets_[id.index()];
   for (const std::uint32_t selector : set.selectors) {
@@ -214,6 +231,12 @@ void Counted::count_all(NodeId node, CountedId id, const CountedSlots& change, s
   }
   for (const CountedRule& rule : set.rules) {
     if (rule.kind == TermKind::kApart) one(rule.term, &CountedTally::apart);
+    if (rule.kind == TermKind::kNear) pulls(rule.term, &CountedTally::needs, 1);
+  }
+  for (const CountedLeaning& leaning : set.leanings) {
+    if (leaning.kind == TermKind::kSpread) continue;
+    pulls(leaning.term, &CountedTally::wishes,
+          leaning.kind == TermKind::kNear ? leaning.weight : -leaning.weight);
   }
 }
 
@@ -393,6 +416,8 @@ bool Counted::concerns(CountedId id, const CountedCrossing& crossing) const {
     return std::any_of(set.leanings.begin(), set.leanings.end(),
                        [&](const CountedLeaning& leaning) { return leaning.term == crossing.term; });
   }
+  if (crossing.of == CountedCrossing::Of::kPull)
+    return std::binary_search(set.selectors.begin(), set.selectors.end(), terms_[crossing.term].selector);
   if (crossing.of == CountedCrossing::Of::kSpread) {
     return set.spreads && std::any_of(set.rules.begin(), set.rules.end(), [&](const CountedRule& rule) {
              return rule.term == crossing.term && rule.kind == TermKind::kSpread;
@@ -444,6 +469,8 @@ std::string Counted::to_text() const {
     out += fmt::format("{}: {} {} counted, {} pods, {} {} apart\n", name, tally.counted.planes[kNow],
                        tally.counted.planes[kAfter], tally.counted.pods, tally.apart.planes[kNow],
                        tally.apart.planes[kAfter]);
+    if (tally.wishes != 0 || tally.needs != 0)
+      out += fmt::format("  {} wished, {} needed\n", tally.wishes, tally.needs);
   }
   return out;
 }

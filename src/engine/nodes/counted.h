@@ -21,7 +21,8 @@
 //
 // Preferred terms (leanings) cap nothing. lean() is their weight on a node: a slot of apart or spread weighs against it, a slot of
 // near for it. They look at the slots that will stay. Beyond 64 slots a domain weighs no more. For apart and spread slots are counted
-// from the fewest of any domain on, in steps of 16, so that large counts still differ.
+// from the fewest of any domain on, in steps of 16, so that large counts still differ. Terms of near and apart weigh both ways: lean()
+// has the weights of the slots in the domain whose terms select the slot (pull). A required term of near weighs 1 there.
 //
 // One placement changes the cap of all nodes of its domain. Therefore:
 //   - Indices (nodes/index.h) of shapes with an id also follow log(), the domains where a count became or ceased to be zero. For a
@@ -101,7 +102,7 @@ class Counted {
     const auto is_near = [](const CountedRule& rule) { return rule.kind == TermKind::kNear; };
     return std::any_of(sets_[id.index()].rules.begin(), sets_[id.index()].rules.end(), is_near);
   }
-  // The weight of its preferred terms on the node: more is better; 0 where it has none.
+  // The weight of preferred terms on the node, its own and those that select it: more is better; 0 where there are none.
   std::int64_t lean(NodeId node, CountedId id) const;
   // How many more slots the domains of a node admit, each slot for itself. Without a spread that is none, or so many that room
   // decides.

@@ -1,6 +1,7 @@
 // The numbers that counted terms keep (counted.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -49,6 +50,15 @@ struct CountedSlots {
 struct CountedTally {
   CountedSlots counted;  // slots that the selector counts
   CountedSlots apart;    // slots that must stand apart from them
+  // Slots that will stay, and name those that the selector counts: the weights of their wishes, and how many must be near.
+  std::int64_t wishes = 0;
+  std::int64_t needs = 0;
+  static constexpr std::int64_t kMostLean = 64;  // slots: more weigh no more
+  // Their weight for one that the selector counts. It leaves the range of a preference for no domain.
+  std::int64_t pull() const {
+    constexpr std::int64_t kMost = 100 * kMostLean;
+    return std::clamp<std::int64_t>(wishes, -kMost, kMost) + std::clamp<std::int64_t>(needs, 0, kMostLean);
+  }
   bool operator==(const CountedTally&) const = default;
 };
 
@@ -69,6 +79,7 @@ struct CountedPair {
   std::int64_t users = 0;     // rules and leanings of sets
   std::int64_t spreads = 0;   // rules of kSpread
   std::int64_t leanings = 0;  // without these and spreads the fewest are not kept
+  std::int64_t pulls = 0;     // rules of kNear, and leanings that are no spreads
   CountedFewest fewest_pods;
   CountedFewest fewest_sure;                                  // on the after plane
   CountedSlots counted;                                       // in all domains
@@ -121,6 +132,7 @@ struct CountedCrossing {
     kZero,     // it became or ceased to be zero; everywhere: the sum did
     kSpread,   // for spreads: it changed; everywhere: the fewest of any domain did
     kLeaning,  // the same for leanings; everywhere: so that all weigh otherwise
+    kPull,     // what the slots there weigh for one that the selector counts
   };
   std::uint32_t term = 0;
   std::uint32_t domain = kEverywhere;

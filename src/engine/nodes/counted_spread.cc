@@ -9,8 +9,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr std::int64_t kMostLean = 64;
-
 // Slots of a domain weigh from here on.
 std::int64_t lean_base(const CountedPair& term, std::int64_t filled) {
   constexpr std::int64_t kStep = 16;
@@ -70,18 +68,24 @@ void Counted::note_filled(std::uint32_t level) {
 std::int64_t Counted::lean(NodeId node, CountedId id) const {
   if (nodes_.is_opaque(node)) return 0;
   std::int64_t sum = 0;
+  for (const std::uint32_t selector : sets_[id.index()].selectors) {
+    for (const std::uint32_t number : selectors_[selector].terms) {
+      if (terms_[number].pulls == 0) continue;
+      if (const CountedTally* here = tally(terms_[number], node)) sum += here->pull();
+    }
+  }
   for (const CountedLeaning& leaning : sets_[id.index()].leanings) {
     const CountedPair& term = terms_[leaning.term];
     const bool outside = domain(term, node) == kNone;
     const CountedTally* here = tally(term, node);
     const std::int64_t count = here == nullptr ? 0 : here->counted.most();
     if (leaning.kind == TermKind::kNear) {
-      sum += leaning.weight * std::min(count, kMostLean);
+      sum += leaning.weight * std::min(count, CountedTally::kMostLean);
     } else if (!outside) {
-      sum -= leaning.weight *
-             std::clamp<std::int64_t>(count - lean_base(term, levels_[term.level].filled), 0, kMostLean);
+      sum -= leaning.weight * std::clamp<std::int64_t>(count - lean_base(term, levels_[term.level].filled), 0,
+                                                       CountedTally::kMostLean);
     } else if (leaning.kind == TermKind::kSpread) {
-      sum -= leaning.weight * (kMostLean + 1);
+      sum -= leaning.weight * (CountedTally::kMostLean + 1);
     }
   }
   return sum;

@@ -113,7 +113,7 @@ Status State::foreign_upsert(const ForeignPod& pod) {
   const NodeId node = nodes.intern(pod.node);
   Grants& grants = accounts.grants();
   ForeignPods::Entry f{pod, node, grant_of_foreign(grants, nodes, node, pod),
-                       accounts.counted().intern(pod.terms, pod.selected)};
+                       accounts.counted().intern(pod.terms, pod.selected, {}, pod.preferred_terms)};
   nodes.charge_foreign(node, f.pod, grants[f.grant], +1);
   if (f.counted.valid()) {
     accounts.counted().add(node, f.counted, counted_planes(f.pod), +1);

@@ -14,8 +14,6 @@ namespace berth::scheduler {
 namespace {
 
 constexpr DurationMs kRest = kSecond;
-// The opposite of what the watch of pods selects.
-constexpr std::string_view kEnded = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown";
 
 bool is_gone(const kube::WriteResult& result) {
   return result.outcome == kube::Outcome::kNotFound || result.outcome == kube::Outcome::kGone;
@@ -40,7 +38,7 @@ bool EndedPods::are_known(TimeMs now) {
 void EndedPods::ask_page() {
   listing_ = true;
   std::string path = fmt::format("{}?limit={}&fieldSelector={}", kube::kPods.collection(namespaces_.front()),
-                                 page_, kube::escape(kEnded));
+                                 page_, kube::escape(dialect::kEndedPods));
   if (!next_page_.empty()) path += "&continue=" + kube::escape(next_page_);
   outbox_.read(std::move(path), {}, Step::kEnded);
 }

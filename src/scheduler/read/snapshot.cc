@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "dialect/base/kind.h"
+#include "dialect/gangs/gangs.h"
 #include "dialect/objects/decode.h"
+#include "dialect/objects/gang_systems.h"
 #include "kube/api_status.h"
 #include "kube/discovery.h"
 #include "kube/object_reader.h"
@@ -27,20 +31,22 @@ class Reader {
 
   Status list(const dialect::KindInfo& source, std::string_view version) {
     const std::string_view ns = source.namespaced ? std::string_view(options_.ns) : std::string_view();
-    const std::string path = kube::ResourcePath{source.group, version, source.resource}.collection(ns);
-    std::uint32_t page = options_.page;
-    for (int beginning = 1;; ++beginning, page *= 4) {  // larger pages end sooner
-      const std::size_t objects = out_.objects.size();
-      const std::size_t unread = out_.unread.size();
-      BERTH_ASSIGN(const bool whole, list_pages(source, path, page));
-      if (whole) return {};
-      if (beginning == kMostBeginnings)
-        return fail(ErrorCode::kUnavailable,
-                    "LIST {}: its pages expired {} times before the last one was read", path,
-                    kMostBeginnings);
-      out_.objects.erase(out_.objects.begin() + static_cast<std::ptrdiff_t>(objects), out_.objects.end());
-      out_.unread.resize(unread);
+    return list_all({source, kube::ResourcePath{source.group, version, source.resource}.collection(ns),
+                     source.field_selector});
+  }
+
+  // The pods that have ended and are members of gangs.
+  Status list_ended() {
+    std::set<std::string> namespaces;
+    for (const dialect::Object& object : out_.objects) {
+      const auto* pod = std::get_if<dialect::Pod>(&object);
+      if (pod != nullptr && is_member(*pod)) namespaces.insert(pod->meta.ns);
     }
+    if (namespaces.size() > kMostEndedLists) namespaces = {options_.ns};
+    const dialect::KindInfo& pods = dialect::info_of(dialect::Kind::kPod);
+    for (const std::string& ns : namespaces)
+      BERTH_TRY(list_all({pods, kube::kPods.collection(ns), dialect::kEndedPods, true}));
+    return {};
   }
 
   void note_unserved(dialect::Kind kind) { out_.unserved.push_back(kind); }
@@ -48,14 +54,42 @@ class Reader {
   bool has_nodes() const { return has_nodes_; }
 
  private:
+  struct List {
+    const dialect::KindInfo& source;
+    std::string path;
+    std::string_view selector;  // of fields
+    bool members = false;       // of gangs alone
+  };
+
+  static bool is_member(const dialect::Pod& pod) {
+    const auto gang = dialect::membership_of(pod, dialect::gang_named_by(pod.meta), nullptr).kind;
+    return gang == dialect::GangKind::kPodGroup || gang == dialect::GangKind::kSized;
+  }
+
+  Status list_all(const List& what) {
+    std::uint32_t page = options_.page;
+    for (int beginning = 1;; ++beginning, page *= 4) {  // larger pages end sooner
+      const std::size_t objects = out_.objects.size();
+      const std::size_t unread = out_.unread.size();
+      BERTH_ASSIGN(const bool whole, list_pages(what, page));
+      if (whole) return {};
+      if (beginning == kMostBeginnings)
+        return fail(ErrorCode::kUnavailable,
+                    "LIST {}: its pages expired {} times before the last one was read", what.path,
+                    kMostBeginnings);
+      out_.objects.erase(out_.objects.begin() + static_cast<std::ptrdiff_t>(objects), out_.objects.end());
+      out_.unread.resize(unread);
+    }
+  }
+
   // False: what its pages are of is forgotten by the server, or is to be read in JSON.
-  Result<bool> list_pages(const dialect::KindInfo& source, const std::string& path, std::uint32_t page) {
+  Result<bool> list_pages(const List& what, std::uint32_t page) {
+    const auto& [source, path, selector, members] = what;
     std::string token;
     do {
       kube::Request request;
       request.path = fmt::format("{}?limit={}", path, page);
-      if (!source.field_selector.empty())
-        request.path += "&fieldSelector=" + kube::escape(source.field_selector);
+      if (!selector.empty()) request.path += "&fieldSelector=" + kube::escape(selector);
       if (!token.empty()) request.path += "&continue=" + kube::escape(token);
       if (source.binary && binary_) request.accept = kube::Accept::kBinary;
       request.timeout = 2 * kMinute;
@@ -67,7 +101,7 @@ class Reader {
         return true;
       }
       if (!response.ok()) return tl::unexpected<Error>(refused(source, path, response));
-      const auto item = [&](std::string_view object) { return add(source.kind, object); };
+      const auto item = [&](std::string_view object) { return add(what, object); };
       auto read = reader_.page(response.form, response.body, item);
       if (!read) {
         if (read.error().code == ErrorCode::kExhausted) return tl::unexpected<Error>(read.error());
@@ -108,7 +142,8 @@ class Reader {
     return error;
   }
 
-  Status add(dialect::Kind kind, std::string_view object) {
+  Status add(const List& what, std::string_view object) {
+    const dialect::Kind kind = what.source.kind;
     if (out_.objects.size() >= options_.max_objects)
       return fail(ErrorCode::kExhausted, "the cluster has more than {} objects", options_.max_objects);
     auto decoded = decoder_.decode(object, kind, true);
@@ -116,6 +151,7 @@ class Reader {
       out_.unread.push_back(decoded.error().str());
       return {};
     }
+    if (what.members && !is_member(std::get<dialect::Pod>(*decoded))) return {};
     const std::string_view problem = dialect::problem_of(*decoded);
     if (dialect::owner_kind(kind) != nullptr && !problem.empty()) {
       const dialect::Meta& meta = dialect::meta_of(*decoded);
@@ -162,6 +198,7 @@ Result<Snapshot> take_snapshot(kube::Transport& transport, const SnapshotOptions
       reader.note_unserved(source.kind);
     }
   }
+  if (options.kinds.empty()) BERTH_TRY(reader.list_ended());
   return reader.take();
 }
 

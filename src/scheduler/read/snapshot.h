@@ -3,6 +3,9 @@
 // Each kind is listed in pages, which all show the state of one moment; between two kinds time passes. Kinds that the server does
 // not serve are left out. A right that is missing is an error, since a plan without what it hides would be another plan. With
 // SnapshotOptions::partial it leaves its kind out, and is named.
+//
+// Members of gangs that have ended are listed, where all kinds are: a gang does not wait for those that succeeded. They are
+// listed in the namespaces that have gangs of pods; where these are more than kMostEndedLists, once in all of them.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +21,8 @@
 #include "kube/transport.h"
 
 namespace berth::scheduler {
+
+inline constexpr std::size_t kMostEndedLists = 20;
 
 struct Snapshot {
   std::vector<dialect::Object>

@@ -23,7 +23,7 @@ std::string cohort(const std::string& parent, const std::string& quota) {
       "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {{name: x}}, spec: {{{}{}}}}}\n---\n",
       parent.empty() ? "" : "parentName: " + parent + ", ", groups(quota));
 }
-std::string queue(const std::string& above, const std::string& quota) {
+std::string child_queue(const std::string& above, const std::string& quota) {
   return fmt::format(
       "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {{name: x}}, spec: "
       "{{{}{}}}}}\n---\n",
@@ -56,11 +56,11 @@ struct QuotaCase {
 TEST(QuotaLimits, AreThoseOfKueue) {
   const QuotaCase cases[] = {
       {"a ClusterQueue lends at most its nominal quota",
-       queue("all", "nominalQuota: 4, lendingLimit: 5"),
+       child_queue("all", "nominalQuota: 4, lendingLimit: 5"),
        false,
        {},
        {}},
-      {"all of it", queue("all", "nominalQuota: 4, lendingLimit: 4"), true, {}, 4000},
+      {"all of it", child_queue("all", "nominalQuota: 4, lendingLimit: 4"), true, {}, 4000},
       {"a Cohort lends what its subtree has",
        cohort("all", "nominalQuota: 0, lendingLimit: 5"),
        true,
@@ -73,12 +73,16 @@ TEST(QuotaLimits, AreThoseOfKueue) {
        {},
        {}},
       {"of a ClusterQueue without a cohort, too",
-       queue("", "nominalQuota: 1, borrowingLimit: 7, lendingLimit: 0"),
+       child_queue("", "nominalQuota: 1, borrowingLimit: 7, lendingLimit: 0"),
        true,
        {},
        {}},
       {"a negative nominal quota", cohort("all", "nominalQuota: -1"), false, {}, {}},
-      {"a negative borrowing limit", queue("all", "nominalQuota: 1, borrowingLimit: -1"), false, {}, {}},
+      {"a negative borrowing limit",
+       child_queue("all", "nominalQuota: 1, borrowingLimit: -1"),
+       false,
+       {},
+       {}},
       {"a negative lending limit", cohort("all", "nominalQuota: 1, lendingLimit: -1"), false, {}, {}},
   };
   for (const QuotaCase& c : cases) {

@@ -70,8 +70,9 @@ TEST(KaiPodGroup, LeavesOfTheTreeAreItsParts) {
       "minMember: "
       "4, topologyConstraint: {requiredTopologyLevel: rack}}, {name: spare, minMember: 0}]}");
   EXPECT_EQ(group.least, 5);
-  ASSERT_THAT(group.parts, ElementsAre(GangPart{"ps", 1}, GangPart{"worker", 4, {"rack", "", 0, ""}},
-                                       GangPart{"spare", 0}));
+  ASSERT_THAT(group.parts,
+              ElementsAre(GangPart{"ps", 1, {}, "all"}, GangPart{"worker", 4, {"rack", "", 0, ""}, "all"},
+                          GangPart{"spare", 0}));
   EXPECT_EQ(group.topology_of("worker").required, "rack");
   EXPECT_TRUE(group.has_part("spare"));
   EXPECT_FALSE(group.has_part("all"));
@@ -82,41 +83,33 @@ TEST(KaiPodGroup, LeavesOfTheTreeAreItsParts) {
   EXPECT_EQ(KaiPodGroup::kGang.part_in(&group, pod), "ps");
 }
 
-TEST(KaiPodGroup, SomeOfSeveralAlikeAreEnough) {
-  const auto group = group_of(
-      "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 4}, {name: c, minMember: "
-      "4}]}");
-  EXPECT_EQ(group.unsupported, "");
-  EXPECT_EQ(group.least, 8);
-  ASSERT_EQ(group.splits.size(), 1u);
-  EXPECT_EQ(group.splits[0].parts, 2);
-  EXPECT_EQ(group.splits[0].least, 4);
-  Meta pod;
-  pod.labels = {{"kai.scheduler/subgroup-name", "b"}};
-  const std::string part = KaiPodGroup::kGang.part_in(&group, pod);
-  EXPECT_EQ(group.least_of(part), 4);
-  pod.labels = {{"kai.scheduler/subgroup-name", "other"}};
-  EXPECT_FALSE(group.has_part(KaiPodGroup::kGang.part_in(&group, pod)));
-}
-
-TEST(KaiPodGroup, SubgroupsThatAreNotAlikeHaveNumbersOfTheirOwn) {
+TEST(KaiPodGroup, SomeOfSeveralSubgroupsAreEnough) {
   const auto group = group_of(
       "{minSubGroup: 2, subGroups: [{name: a, minMember: 4}, {name: b, minMember: 1}, {name: c, minMember: "
-      "2, "
-      "topologyConstraint: {requiredTopologyLevel: rack}}]}");
+      "2, topologyConstraint: {requiredTopologyLevel: rack}}]}");
   EXPECT_EQ(group.unsupported, "");
+  EXPECT_TRUE(group.chooses());
+  EXPECT_EQ(group.needs, 2);
   EXPECT_EQ(group.least, 3) << "the two smallest";
-  const auto part = [&](const char* name) {
-    Meta pod;
-    pod.labels = {{"kai.scheduler/subgroup-name", name}};
-    return KaiPodGroup::kGang.part_in(&group, pod);
-  };
-  EXPECT_EQ(group.least_of(part("a")), 4);
-  EXPECT_EQ(group.least_of(part("b")), 1);
-  EXPECT_EQ(group.least_of(part("c")), 2);
-  EXPECT_EQ(group.topology_of(part("a")).required, "");
-  EXPECT_EQ(group.topology_of(part("c")).required, "rack");
+  EXPECT_EQ(group.least_of("a"), 4);
+  EXPECT_EQ(group.topology_of("a").required, "");
+  EXPECT_EQ(group.topology_of("c").required, "rack");
   EXPECT_TRUE(group.parts_ask_for_topology());
+  EXPECT_FALSE(group.has_part("other"));
+  EXPECT_FALSE(group_of("{minSubGroup: 2, subGroups: [{name: a}, {name: b}]}").chooses()) << "all of them";
+}
+
+TEST(KaiPodGroup, SomeOfSeveralMayHaveSubgroupsThemselves) {
+  const auto group = group_of(
+      "{minSubGroup: 1, subGroups: [{name: p}, {name: p-head, parent: p, minMember: 1}, {name: p-work, "
+      "parent: p, minMember: 4}, {name: d, minSubGroup: 2}, {name: d1, parent: d, minMember: 3}, {name: d2, "
+      "parent: d, minMember: 3}, {name: d3, parent: d, minMember: 3}]}");
+  EXPECT_EQ(group.unsupported + group.wrong, "");
+  EXPECT_EQ(group.needs, 1);
+  EXPECT_THAT(group.rings, ElementsAre(GangRing{"p", "", {}, {}}, GangRing{"d", "", {}, 2}));
+  EXPECT_EQ(group.part_named("d3")->inside, "d");
+  EXPECT_EQ(group.least, 5) << "p with its head and workers is smaller than two of d";
+  EXPECT_THAT(group.rings_of("d1"), ElementsAre()) << "none asks for a topology";
 }
 
 TEST(KaiPodGroup, SubgroupsOfSubgroupsAskForLevels) {
@@ -134,11 +127,6 @@ TEST(KaiPodGroup, SubgroupsOfSubgroupsAskForLevels) {
 }
 
 TEST(KaiPodGroup, NamesWhatItCannotCarryOut) {
-  EXPECT_EQ(group_of("{minSubGroup: 1, subGroups: [{name: a}, {name: a1, parent: a}, {name: a2, parent: a}, "
-                     "{name: b}]}")
-                .unsupported,
-            "spec.minSubGroup")
-      << "one of them has subgroups itself";
   EXPECT_THAT(
       group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
                "parent: g}, {name: b, parent: g}, {name: some, minSubGroup: 1}, {name: c, parent: some}, "

@@ -31,10 +31,12 @@ std::string ray_spec(const std::string& more = "") {
          "}]";
 }
 
-std::string ray_pod(const std::string& name, const std::string& group, const std::string& cluster = "rc") {
+std::string ray_pod(const std::string& name, const std::string& group, const std::string& cluster = "rc",
+                    const std::string& spec = "") {
   return cpu_pod(name, made_by("ray.io/v1", "RayCluster", cluster),
                  "ray.io/cluster: " + cluster + ", ray.io/group: " + group +
-                     ", ray.io/node-type: " + (group == "headgroup" ? "head" : "worker"));
+                     ", ray.io/node-type: " + (group == "headgroup" ? "head" : "worker"),
+                 spec);
 }
 
 TEST(RayClusters, HaveAHeadAndGroupsOfWorkers) {
@@ -137,33 +139,43 @@ TEST(RayServices, AreTheGangOfTheirCluster) {
   EXPECT_THAT(started[0].slots, SizeIs(8));
 }
 
-// An upgrade makes a second cluster beside the first: its pods are beyond the size of the service.
-TEST(RayServices, StartPodsOfASecondClusterAsFarAsTheirQueueGoes) {
+// An upgrade makes a second cluster beside the first: a gang of its own, until it is the only one.
+TEST(RayServices, StartTheSecondClusterOfAnUpgradeWhole) {
+  const auto pods = [](const std::string& name, const std::string& more) {
+    return ray_pod(name + "-h", "headgroup", name, more) + ray_pod(name + "-w", "gpu", name, more);
+  };
   const auto cluster = [](const std::string& name, int born) {
     const std::string spec = "headGroupSpec: {" + std::string(kOneCpu) +
                              "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]";
     const std::string time = ", creationTimestamp: '2026-01-01T00:00:0" + std::to_string(born) + "Z'";
     return object_of("ray.io/v1", "RayCluster", name,
-                     std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs") + time, spec) +
-           ray_pod(name + "-h", "headgroup", name) + ray_pod(name + "-w", "gpu", name);
+                     std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs") + time, spec);
   };
   World world;
   world.apply(node_yaml("n0", 0) + queue_of_cpus(3, "2Gi") +
               object_of("ray.io/v1", "RayService", "rs", kTeam,
                         "rayClusterConfig: {headGroupSpec: {" + std::string(kOneCpu) +
                             "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]}") +
-              cluster("rs-a", 1));
+              cluster("rs-b", 1) + pods("rs-b", ""));
   auto started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0].workload, "rs");
   EXPECT_THAT(started[0].slots, SizeIs(2));
-  world.apply(cluster("rs-b", 2));
-  started = world.decide();
-  ASSERT_THAT(started, SizeIs(1)) << "one CPU is left";
-  EXPECT_THAT(started[0].slots, SizeIs(1));
+  world.apply(pods("rs-b", "nodeName: n0, "));
+  world.apply(pods("rs-a", "") + cluster("rs-a", 2));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "one CPU is left for two pods";
   world.apply(queue_of_cpus(4, "2Gi"));
   started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
-  EXPECT_THAT(started[0].slots, SizeIs(1));
+  EXPECT_EQ(started[0].workload, "rs-a");
+  EXPECT_THAT(started[0].slots, SizeIs(2));
+  world.apply(pods("rs-a", "nodeName: n0, "));
+  for (const char* pod : {"rs-b-h", "rs-b-w"}) world.remove(Kind::kPod, pod);
+  world.remove(*kind_named("RayCluster"), "rs-b");
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_FALSE(world.intake.workload("rs-a"));
+  EXPECT_THAT(world.intake.pods_of("rs"), SizeIs(2));
+  EXPECT_EQ(world.told.at("rs").root.pod_sets.size(), 2U);
   EXPECT_TRUE(world.engine.audit());
 }
 

@@ -202,7 +202,7 @@ TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   EXPECT_THAT(unsupported("  resourceClaims: [{name: gpu, resourceClaimName: g}]\n"),
               ElementsAre("resourceClaims"));
   EXPECT_THAT(unsupported("  tolerations: [{key: load, operator: Lt, value: '5'}]\n"), IsEmpty());
-  EXPECT_THAT(unsupported("  workloadRef: {name: x, podGroup: y}\n"), ElementsAre("workloadRef"));
+  EXPECT_THAT(unsupported("  workloadRef: {name: x, podGroup: y}\n"), IsEmpty());
   EXPECT_THAT(unsupported("  schedulingGroup: {podGroupName: x}\n"), IsEmpty());
 }
 
@@ -245,9 +245,9 @@ TEST(Decode, PreferredTermsAboutOtherPods) {
                                 "10 spread app=web in default zone"));
   EXPECT_EQ(pod.spec.selectors.size(), 2U);
   PodSpec of_others = pod.spec;
-  of_others.drop_own_terms();
-  EXPECT_TRUE(of_others.pod.preferred_terms.empty());
-  EXPECT_TRUE(of_others.selectors.empty());
+  of_others.drop_spreads();
+  EXPECT_EQ(of_others.pod.preferred_terms.size(), 2U) << "its affinity pulls others, its spread does not";
+  EXPECT_EQ(of_others.selectors.size(), 2U);
 }
 
 TEST(Decode, ClaimsThatAPodMounts) {
@@ -344,7 +344,7 @@ TEST(Decode, SpreadsThatMustHoldAreTerms) {
   EXPECT_EQ(spec.selectors.size(), 3u);
   EXPECT_THAT(spec.pod.unsupported, IsEmpty());
   PodSpec foreign = spec;
-  foreign.drop_own_terms();
+  foreign.drop_spreads();
   EXPECT_TRUE(foreign.pod.terms.empty());
   EXPECT_TRUE(foreign.selectors.empty());
 }

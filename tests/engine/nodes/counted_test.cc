@@ -206,6 +206,21 @@ TEST(Terms, AForeignPodKeepsWorkOutOfItsDomainOnly) {
   for (const std::string& node : places(d[0])) EXPECT_EQ(node[0], 'b');
 }
 
+TEST(Terms, AForeignPodDrawsWorkThatItsPreferredTermSelects) {
+  for (const TermKind kind : {TermKind::kNear, TermKind::kApart}) {
+    TermsWorld world;
+    ForeignPod pod{.uid = "f", .node = "b0"};
+    pod.preferred_terms = std::vector<PreferredCountedTerm>{{10, {kind, "web", kZone}}};
+    ok(world.e.apply(ForeignPodUpsert{pod}));
+    world.come(gang_workload("web", 1, 1), {}, {"web"});
+    const auto d = world.decide();
+    ASSERT_EQ(d.size(), 1u);
+    EXPECT_EQ(places(d[0])[0][0], kind == TermKind::kNear ? 'b' : 'a');
+    ok(world.e.apply(ForeignPodRemove{"f"}));
+    ok(world.e.audit());
+  }
+}
+
 TEST(Terms, WorkStartsWhenTheLastPodThatKeepsItAwayIsGone) {
   TermsWorld world;
   ok(world.e.apply(ForeignPodUpsert{{"f", "a0", {}, {}, {}, {apart("web", kZone)}, {}}}));

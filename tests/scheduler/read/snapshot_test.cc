@@ -75,6 +75,38 @@ TEST_F(Snapshots, AreReadInPagesAndWriteNothing) {
     EXPECT_EQ(api_->count(method), 0);
 }
 
+// A gang does not wait for members that succeeded, so a plan has to know of them.
+TEST_F(Snapshots, HaveTheMembersOfGangsThatHaveEnded) {
+  start();
+  add_node();
+  add_pods(2, "Succeeded");
+  const auto add_member = [&](const std::string& ns, const std::string& name, const std::string& phase) {
+    api_->create(fmt::format("/api/v1/namespaces/{}/pods", ns),
+                 Json{{"metadata",
+                       {{"name", name},
+                        {"namespace", ns},
+                        {"labels", {{"berth.dev/gang", "g"}, {"berth.dev/gang-size", "2"}}}}},
+                      {"spec", {{"nodeName", "n1"}, {"containers", Json::array({{{"name", "c"}}})}}},
+                      {"status", {{"phase", phase}}}});
+  };
+  add_member("default", "runs", "Running");
+  add_member("default", "done", "Succeeded");
+  add_member("other", "alone", "Succeeded");
+  const auto snapshot = take();
+  ASSERT_TRUE(snapshot) << snapshot.error().str();
+  std::set<std::string> names;
+  for (const auto& object : snapshot->objects) {
+    if (dialect::kind_of(object) == Kind::kPod) names.insert(dialect::meta_of(object).name);
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("done", "runs"))
+      << "a gang of which nothing is left asks for nothing";
+  EXPECT_EQ(api_->count("GET", kPodsOfDefault), 1);
+  for (int i = 0; i < static_cast<int>(kMostEndedLists); ++i)
+    add_member(fmt::format("ns-{}", i), "runs", "Running");
+  ASSERT_TRUE(take());
+  EXPECT_EQ(api_->count("GET", kPodsOfDefault), 1) << "one list of all namespaces";
+}
+
 // Pods and nodes are asked for in the API server's binary form. Where that cannot be read, JSON is.
 TEST_F(Snapshots, AreReadInBinaryFormWhereItIsServed) {
   for (const bool broken : {false, true}) {

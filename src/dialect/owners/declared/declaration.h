@@ -127,8 +127,9 @@ struct Declaration {
   WorkloadKind work = WorkloadKind::kBatch;
   bool gang = true;  // its pods start together where it names a queue; false: only where it names a gang
   FieldPath suspend;
-  StateRule suspend_when;      // its controller takes that switch only then; empty: always
-  DurationMs pods_within = 0;  // of its release; 0: as any other (OwnerKind)
+  StateRule suspend_when;          // its controller takes that switch only then; empty: always
+  DurationMs pods_within = 0;      // of its release; 0: as any other (OwnerKind)
+  bool further_are_gangs = false;  // (OwnerKind)
   FieldPath managed_by;
   std::vector<std::string> own_controllers;  // what stands there, where it is left to its own
   FieldPath minimum;                         // of all pods together, as in a set

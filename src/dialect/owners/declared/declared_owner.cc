@@ -367,7 +367,8 @@ OwnerKind declared_row(const Declaration& declaration, Kind kind) {
                 .make_pods = make_declared,
                 .released = nullptr,
                 .suspended = nullptr,
-                .pods_within = declaration.pods_within};
+                .pods_within = declaration.pods_within,
+                .further_are_gangs = declaration.further_are_gangs};
   if (declaration.suspend.empty()) return out;
   out.release = release_declared;
   out.suspend = suspend_declared;

@@ -93,6 +93,7 @@ kinds:
     suspend: spec.rayClusterConfig.suspend
     managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
     ready: {conditions: [Ready]}
+    furtherAreGangs: true
     pods:
       - name: head
         at: spec.rayClusterConfig.headGroupSpec

@@ -231,6 +231,7 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
   read_identity(f, out);
   out.work = f.choice_or("work", kWorks, WorkloadKind::kBatch);
   out.gang = f.choice_or("gang", kGangs, true);
+  out.further_are_gangs = f.boolean_or("furtherAreGangs", false);
   out.suspend = path_at(f, "suspend", false);
   out.suspend_when = read_rule(f, "suspendWhen");
   if (out.suspend.empty() && !out.suspend_when.empty())

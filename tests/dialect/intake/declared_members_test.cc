@@ -1,0 +1,149 @@
+// Gangs that their pods declare before all of them are there: YuniKorn's task groups with minResource.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dialect/dialect_support.h"
+#include "dialect/intake/intake.h"
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::node_yaml;
+using testing::pod_yaml;
+using testing::World;
+
+constexpr const char* kSpark = "Gang/YuniKorn/default/spark";
+constexpr const char* kGroups =
+    R"([{"name":"driver","minMember":1,"minResource":{"cpu":"1"}},)"
+    R"({"name":"executor","minMember":3,"minResource":{"cpu":"1","nvidia.com/gpu":"2"},"nodeSelector":{"pool":"big"}}])";
+
+std::string task_of(const std::string& name, const std::string& group, int gpus,
+                    const std::string& groups = "", const std::string& node = "") {
+  std::string marks = "  annotations: {yunikorn.apache.org/task-group-name: " + group;
+  if (!groups.empty()) marks += ", yunikorn.apache.org/task-groups: '" + groups + "'";
+  std::string spec = "  nodeSelector: {pool: big}\n";
+  if (!node.empty()) spec += "  nodeName: " + node + "\n";
+  return pod_yaml(name, gpus, marks + "}\n  labels: {applicationId: spark}\n", spec);
+}
+
+std::string spark_driver(const std::string& groups = kGroups, const std::string& node = "") {
+  return task_of("driver", "driver", 0, groups, node);
+}
+
+std::string big_node(const std::string& name, int gpus) {
+  return node_yaml(name, gpus, "    pool: big\n");
+}
+
+// The places that the gang gets, "SET@NODE " each.
+std::string spark_places(World& world) {
+  std::string out;
+  for (const Decision& decision : world.decide()) {
+    if (decision.workload != kSpark) continue;
+    for (const SlotPlacement& slot : decision.slots)
+      out += world.told.at(kSpark).root.pod_sets.at(static_cast<std::size_t>(slot.pod_set)).name + "@" +
+             slot.node + " ";
+  }
+  return out;
+}
+
+TEST(DeclaredMembers, TheGangStartsWhenAllThatItDeclaresHaveRoom) {
+  World world;
+  world.apply(big_node("n0", 4) + spark_driver());
+  EXPECT_EQ(spark_places(world), "") << "two of three executors have room";
+  world.apply(node_yaml("n1", 8));
+  EXPECT_EQ(spark_places(world), "") << "a node that no executor may use";
+  world.apply(big_node("n2", 2));
+  EXPECT_EQ(spark_places(world).substr(0, 8), "driver@n");
+  const auto& sets = world.told.at(kSpark).root.pod_sets;
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[1].name, "executor");
+  EXPECT_EQ(sets[1].count, 3);
+  EXPECT_EQ(sets[1].least, 3);
+  for (std::int64_t i = 0; i < 3; ++i) EXPECT_TRUE(world.intake.expects(kSpark, 1, i)) << i;
+  EXPECT_THAT(world.refused, IsEmpty());
+}
+
+TEST(DeclaredMembers, PodsThatAskForNoMoreTakeThePlaces) {
+  World world;
+  world.apply(big_node("n0", 6) + spark_driver());
+  EXPECT_NE(spark_places(world), "");
+  world.apply(spark_driver(kGroups, "n0") + task_of("e0", "executor", 2) + task_of("e1", "executor", 2));
+  EXPECT_FALSE(world.intake.expects(kSpark, 1, 0));
+  EXPECT_EQ(world.intake.pod_at(kSpark, 1, 0)->name, "e0");
+  EXPECT_EQ(world.intake.pod_at(kSpark, 1, 1)->name, "e1");
+  EXPECT_TRUE(world.intake.expects(kSpark, 1, 2));
+  EXPECT_EQ(world.told.at(kSpark).root.pod_sets.size(), 2u);
+  world.remove(Kind::kPod, "e1");
+  EXPECT_TRUE(world.intake.expects(kSpark, 1, 1)) << "its place waits for another";
+}
+
+TEST(DeclaredMembers, APodThatAsksForMoreIsPlacedByItsOwnRequest) {
+  World world;
+  world.apply(big_node("n0", 8) + spark_driver());
+  EXPECT_NE(spark_places(world), "");
+  world.apply(spark_driver(kGroups, "n0") + task_of("e0", "executor", 4));
+  const auto& sets = world.told.at(kSpark).root.pod_sets;
+  ASSERT_EQ(sets.size(), 3u);
+  EXPECT_EQ(sets[2].count, 1);
+  EXPECT_TRUE(world.intake.expects(kSpark, 1, 0));
+  EXPECT_TRUE(world.intake.expects(kSpark, 1, 1));
+  EXPECT_FALSE(world.intake.expects(kSpark, 1, 2)) << "it stands for one of them";
+  EXPECT_THAT(world.refused, IsEmpty());
+}
+
+// After a restart the pods come in any order.
+TEST(DeclaredMembers, TheDeclarationMayComeBehindOtherPods) {
+  World world;
+  world.apply(big_node("n0", 6) + task_of("e0", "executor", 2));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(to_text(*world.intake.blocked(kSpark)), HasSubstr("task-groups"));
+  world.apply(spark_driver());
+  EXPECT_NE(spark_places(world), "") << "one is there, and two are to come";
+  EXPECT_EQ(world.intake.blocked(kSpark), nullptr);
+}
+
+TEST(DeclaredMembers, PodsThatEndedWellAreNotExpectedAgain) {
+  World world;
+  world.apply(big_node("n0", 6) + spark_driver(kGroups, "n0") + task_of("e0", "executor", 2, "", "n0"));
+  EXPECT_TRUE(world.intake.expects(kSpark, 1, 1) && world.intake.expects(kSpark, 1, 2));
+  std::string ended = task_of("e0", "executor", 2, "", "n0");
+  ended.erase(ended.find("---"));
+  world.apply(ended + "status: {phase: Succeeded, containerStatuses: []}\n");
+  int expected = 0;
+  for (std::int64_t set = 0; set < 3; ++set) {
+    for (std::int64_t i = 0; i < 3; ++i) expected += world.intake.expects(kSpark, set, i) ? 1 : 0;
+  }
+  EXPECT_EQ(expected, 2) << "one of three has ended";
+}
+
+TEST(DeclaredMembers, WithoutWhatTheyAskForTheGangWaitsForItsPods) {
+  World world;
+  const char* groups = R"([{"name":"driver","minMember":1},{"name":"executor","minMember":1}])";
+  world.apply(big_node("n0", 6) + spark_driver(groups));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(to_text(*world.intake.blocked(kSpark)), HasSubstr("executor"));
+  world.apply(task_of("e0", "executor", 2));
+  EXPECT_NE(spark_places(world), "");
+}
+
+TEST(DeclaredMembers, AnAmountThatCannotBeReadKeepsTheGangWaiting) {
+  World world;
+  world.apply(big_node("n0", 6) +
+              spark_driver(R"([{"name":"driver","minMember":1,"minResource":{"cpu":"many"}}])"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(to_text(*world.intake.blocked(kSpark)), HasSubstr("minResource of driver"));
+}
+
+TEST(DeclaredMembers, TheirPlacesAreBounded) {
+  World world;
+  world.apply(big_node("n0", 6) +
+              spark_driver(R"([{"name":"driver","minMember":1},{"name":"executor","minMember":1000000,)"
+                           R"("minResource":{"cpu":"1"}}])"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(to_text(*world.intake.blocked(kSpark)), HasSubstr("300000 slots"));
+}
+
+}  // namespace
+}  // namespace berth::dialect
