@@ -311,10 +311,15 @@ std::int64_t Ledger::slots_that_fit(const PodTemplate& pod, const std::string& n
   for (const When when : {When::kNow, When::kAfter}) {
     const ResourceList each = amounts_of(pod);
     const ResourceList first = amounts_on(node, each, pod.mounts, when);
+    std::set<std::string> asked;
     for (const auto& [resource, amount] : first) {
-      if (amount == 0) continue;
+      if (amount != 0) asked.insert(resource);
+    }
+    // Also where the node has them: above its limit it takes no pod with volumes of the driver.
+    for (const SharedVolume& volume : pod.mounts) asked.insert(places_of(volume));
+    for (const std::string& resource : asked) {
       const std::int64_t left =
-          capacity(node, resource) - used(node, resource, when) - (amount - each.get(resource));
+          capacity(node, resource) - used(node, resource, when) - (first.get(resource) - each.get(resource));
       if (left < each.get(resource)) return 0;
       if (each.get(resource) > 0) fit = std::min(fit, left / each.get(resource));
     }
