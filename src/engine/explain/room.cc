@@ -246,20 +246,17 @@ std::optional<Reason> RoomNow::too_large(std::size_t set) {
   for (const ChargeId charge : choices_of(state_, w_, set)) {
     if (state_.charges[charge].awaited) return std::nullopt;
     const Shape& shape = state_.shape_of(charge);
+    std::map<ResourceId, std::int64_t> of_pod;
+    for (const ShapeAmount& a : shape.amounts) of_pod.emplace(a.resource, a.amount);
+    each_driver(state_.nodes.held().mounted, shape.mounts,
+                [&](ResourceId places, std::int64_t volumes) { of_pod[places] += volumes; });
     for (const NodeId id : nodes) {
       if (static_mismatch(shape, state_.nodes.record(id).spec).code != ReasonCode::kNone) continue;
       any = true;
-      const auto ask = [&, id = id](ResourceId resource, std::int64_t of_pod) {
-        auto& [amount, most] = asked.try_emplace(resource, of_pod, 0).first->second;
+      for (const auto& [resource, amount_of_pod] : of_pod) {
+        auto& [amount, most] = asked.try_emplace(resource, amount_of_pod, 0).first->second;
         most = std::max(most, state_.nodes.account(id, resource).capacity);
-      };
-      std::vector<ShapeAmount> amounts = shape.amounts;
-      each_driver(state_.nodes.held().mounted, shape.mounts, [&](ResourceId places, std::int64_t volumes) {
-        const auto same = std::find_if(amounts.begin(), amounts.end(),
-                                       [&](const ShapeAmount& a) { return a.resource == places; });
-        same == amounts.end() ? amounts.push_back({places, volumes}) : void(same->amount += volumes);
-      });
-      for (const ShapeAmount& a : amounts) ask(a.resource, a.amount);
+      }
     }
   }
   if (!any) return std::nullopt;
