@@ -194,7 +194,6 @@ class Run {
   Status jobs() {
     constexpr std::size_t kPods = 4;
     constexpr std::size_t kQueues = 4;
-    if (work_.queued()) BERTH_TRY(install_queues(*cluster_));
     if (work_.queued()) BERTH_TRY(make_queues(*cluster_, kQueues, scale_.jobs * kPods / kQueues));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
@@ -207,7 +206,6 @@ class Run {
   }
 
   Status released_queue() {
-    BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(make_queues(*cluster_, 1, scale_.pods, /*stopped=*/true));
     BERTH_TRY(create(work_.plain_pods(scale_.pods)));
     std::atomic<std::size_t> told{0};
@@ -263,7 +261,7 @@ class Run {
     if (contender_.gangs) BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_contender());
-    if (queued) BERTH_TRY(make_queues(*cluster_, 1, pods, /*stopped=*/true));
+    if (queued) BERTH_TRY(create_queues(*cluster_, 1, pods, /*stopped=*/true));
     std::vector<std::string> bodies;
     for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i, queued));
     BERTH_TRY(cluster_->create_all(kJobSets, bodies, 32));
@@ -279,7 +277,6 @@ class Run {
   }
 
   Status waiting_jobs() {
-    BERTH_TRY(install_queues(*cluster_));
     BERTH_TRY(make_queues(*cluster_, 1, 0));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
@@ -405,7 +402,6 @@ class Run {
   Status preemption() {
     BERTH_TRY(cluster_->create_priority_class("low", 100));
     BERTH_TRY(cluster_->create_priority_class("high", 10000));
-    if (work_.queued()) BERTH_TRY(install_queues(*cluster_));
     if (work_.queued()) BERTH_TRY(make_queues(*cluster_, 1, scale_.nodes * 8));
     // The low gangs are made bound and running: how they came there is not measured.
     std::vector<std::string> bodies;

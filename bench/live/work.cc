@@ -71,6 +71,11 @@ Status install_queues(e2e::TestCluster& cluster) {
 }
 
 Status make_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped) {
+  BERTH_TRY(install_queues(cluster));
+  return create_queues(cluster, count, gpus, stopped);
+}
+
+Status create_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped) {
   auto api = cluster.client();
   const std::string group = "/apis/kueue.x-k8s.io/v1beta2";
   const auto create = [&](const std::string& path, const std::string& body) -> Status {

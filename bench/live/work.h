@@ -33,9 +33,10 @@ class Work {
   bool queued_;
 };
 
-// `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names. Their kinds must be served soon.
+// The kinds of queues as Berth's users have them, and create_queues().
 Status make_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped = false);
-// The kinds of queues as Berth's users have them.
-Status install_queues(e2e::TestCluster& cluster);
+Status install_queues(e2e::TestCluster& cluster);  // the kinds
+// `count` ClusterQueues team-0, team-1, ... of `gpus` GPUs each, with LocalQueues of their names. Their kinds must be served soon.
+Status create_queues(e2e::TestCluster& cluster, std::size_t count, std::size_t gpus, bool stopped = false);
 
 }  // namespace berth::bench
