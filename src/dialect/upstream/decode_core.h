@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "dialect/upstream/objects.h"
 #include "dialect/upstream/pod_marks.h"
 #include "dialect/upstream/pod_needs.h"
+#include "dialect/upstream/resize.h"
 
 namespace berth::dialect {
 
@@ -59,49 +61,6 @@ ContainerNeeds read_container_needs(FieldReader<V>& f, const V& container, bool 
   c.name = f.string(container, "name");
   c.sidecar = init && f.string(container, "restartPolicy") == "Always";
   return c;
-}
-
-// Requests as a resize in flight makes them: the largest of what is asked for, allocated and in effect.
-template <class V>
-void raise_by_status(FieldReader<V>& f, const V& status, const std::vector<ContainerNeeds>& containers,
-                     ResourceList& total) {
-  std::vector<std::pair<std::string_view, ResourceList>> allocated, actual;
-  for (const std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
-    f.list(status, list, [&](const V& item) {
-      const V granted = item.find("allocatedResources");
-      if (granted.present())
-        allocated.emplace_back(f.string(item, "name"), f.amounts(item, "allocatedResources"));
-      const V effective = item.find("resources");
-      if (effective.present()) actual.emplace_back(f.string(item, "name"), f.amounts(effective, "requests"));
-    });
-  }
-  if (allocated.empty() && actual.empty()) return;
-  bool infeasible = false;
-  f.list(status, "conditions", [&](const V& c) {
-    infeasible |= f.string(c, "type") == "PodResizePending" && f.string(c, "reason") == "Infeasible" &&
-                  f.string(c, "status") == "True";
-  });
-  const auto with = [&](const auto& overrides) {
-    return aggregate(containers, [&](const ContainerNeeds& c) {
-      for (const auto& [name, requests] : overrides) {
-        if (name != c.name || requests.empty()) continue;
-        ResourceList merged = c.requests;  // a resize changes CPU and memory only
-        for (const auto& [resource, amount] : requests) merged.set(resource, amount);
-        return merged;
-      }
-      return c.requests;
-    });
-  };
-  ResourceList in_status;
-  for (const auto* overrides : {&allocated, &actual}) {
-    if (overrides->empty()) continue;
-    in_status.raise_to(with(*overrides));
-  }
-  if (infeasible && !in_status.empty()) {
-    total = std::move(in_status);
-  } else {
-    total.raise_to(in_status);
-  }
 }
 
 // The host ports of a container. On the network of its node each of its ports is one.
@@ -420,10 +379,12 @@ PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const M
   PodNeeds needs = read_pod_needs(f, spec, pod);
   if (change) change(needs.containers);
   needs.overhead = f.amounts(spec, "overhead");
-  auto total =
-      aggregate(needs.containers, [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
-  if (status.present() && !out.node_name.empty()) raise_by_status(f, status, needs.containers, total);
-  override_by_pod(needs, total);
+  std::optional<PodNeeds> resized;
+  if (status.present() && !out.node_name.empty()) resized = needs_in_resize(f, status, needs);
+  const PodNeeds& counted = resized ? *resized : needs;
+  auto total = aggregate(counted.containers,
+                         [](const ContainerNeeds& c) -> const ResourceList& { return c.requests; });
+  override_by_pod(counted, total);
   add_capped(total, needs.overhead);
   if (!f.takes(Entry::kResource, spec, "containers", total.size())) total = {};
   const std::string broken = set_requests(needs, f.devices(), std::move(total), pod, out.zero_requests);

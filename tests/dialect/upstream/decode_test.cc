@@ -157,6 +157,53 @@ status:
   EXPECT_EQ(pod_of(infeasible).spec.pod.requests.get("memory"), 1ll << 30);
 }
 
+// The kubelet of 1.36 refuses a pod that fits only beside the largest of the three sums, here 3 CPUs.
+TEST(Decode, ResizeInFlightCountsTheLargestOfEachContainer) {
+  const Pod pod = pod_of(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  nodeName: n0
+  initContainers:
+  - {name: once, resources: {requests: {cpu: "1"}}}
+  - {name: beside, restartPolicy: Always, resources: {requests: {cpu: "1"}}}
+  containers: [{name: up, resources: {requests: {cpu: "2"}}}, {name: down, resources: {requests: {cpu: "1"}}}]
+status:
+  phase: Running
+  containerStatuses:
+  - {name: up, allocatedResources: {cpu: "1"}, resources: {requests: {cpu: "1"}}}
+  - {name: down, allocatedResources: {cpu: "1"}, resources: {requests: {cpu: "3"}}}
+  initContainerStatuses:
+  - {name: once, allocatedResources: {cpu: "64"}, resources: {requests: {cpu: "64"}}}
+  - {name: beside, allocatedResources: {cpu: "2"}, resources: {requests: {cpu: "1"}}}
+)");
+  EXPECT_EQ(pod.spec.pod.requests.get("cpu"), 2000 + 3000 + 2000);
+}
+
+TEST(Decode, ResizeOfAPodAsAWholeCountsTheLargest) {
+  const std::string whole = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  nodeName: n0
+  resources: {requests: {cpu: "2"}}
+  containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]
+status:
+  phase: Running
+  conditions: [{type: PodResizePending, status: "True", reason: REASON}]
+  allocatedResources: {cpu: "1", memory: 8Gi}
+  resources: {requests: {cpu: 1500m}}
+)";
+  std::string deferred = whole, infeasible = whole;
+  deferred.replace(deferred.find("REASON"), 6, "Deferred");
+  infeasible.replace(infeasible.find("REASON"), 6, "Infeasible");
+  EXPECT_EQ(pod_of(deferred).spec.pod.requests.get("cpu"), 2000);
+  EXPECT_EQ(pod_of(infeasible).spec.pod.requests.get("cpu"), 1500);
+  EXPECT_EQ(pod_of(deferred).spec.pod.requests.get("memory"), 1ll << 30);  // the pod as a whole asks for none
+}
+
 TEST(Decode, GpuShares) {
   EXPECT_THAT(pod_of(testing::pod_yaml("a", 0, "  annotations: {berth.dev/gpu-milli: '250'}\n"))
                   .spec.pod.claim.requests,
