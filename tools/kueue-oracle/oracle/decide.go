@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -47,6 +50,26 @@ type expectation struct {
 	Evicted       map[string]eviction       `json:"evicted"`
 	Pending       map[string]map[string]any `json:"pending"`
 	Cycles        int                       `json:"cycles"` // that it took, for information
+}
+
+// Lets Kueue decide so many times about the same world: the first decision is expected, and each other one goes into c.Also.
+func decideTimes(c *Case, world *World, times int) error {
+	var all []expectation
+	for i := 0; i < times; i++ {
+		if err := decide(c, world); err != nil {
+			return err
+		}
+		now := c.Expect.(expectation)
+		now.Cycles = 0
+		sort.Strings(now.NewlyAdmitted)
+		if !slices.ContainsFunc(all, func(e expectation) bool { return reflect.DeepEqual(e, now) }) {
+			all = append(all, now)
+		}
+	}
+	if times > 1 {
+		c.Expect, c.Also = all[0], all[1:]
+	}
+	return nil
 }
 
 // Sets what Kueue decides about the world, cycle after cycle until nothing changes: what is evicted goes on to hold its quota, as in

@@ -30,6 +30,7 @@ func main() {
 	log.SetPrefix("berth-kueue-oracle: ")
 	seed := flag.Uint64("seed", 1, "of the perturbations")
 	variants := flag.Int("variants", 0, "perturbed cases of each case; 0: the cases as they are")
+	times := flag.Int("times", 1, "Kueue decides each case so many times; all that it decides is written")
 	flag.Parse()
 	if err := utilfeature.DefaultMutableFeatureGate.Set(gatesOn); err != nil {
 		log.Fatal(err)
@@ -57,6 +58,9 @@ func main() {
 			of := c
 			of.Name = c.Suite + ": " + c.Name
 			of.Suite = "AsItIs"
+			if *times > 1 { // a case that was made before
+				of.Name = c.Name
+			}
 			if *variants > 0 {
 				of.Suite = "Perturbed"
 				hash := fnv.New64a()
@@ -64,7 +68,7 @@ func main() {
 				changes := perturb(world, rand.New(rand.NewPCG(*seed, hash.Sum64())))
 				of.Name = fmt.Sprintf("%s #%d (%s)", of.Name, i, strings.Join(changes, "; "))
 			}
-			if err := decide(&of, world); err != nil {
+			if err := decideTimes(&of, world, *times); err != nil {
 				log.Fatalf("%s: %v", of.Name, err)
 			}
 			text, err := json.Marshal(of)
