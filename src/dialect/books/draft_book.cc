@@ -22,19 +22,18 @@ std::uint32_t DraftBook::add(const Membership& membership, const std::string& ns
   if (membership.kind == GangKind::kPodGroup)
     draft.object_key = gang_key(membership.system->kind, draft.name);
   if (membership.kind == GangKind::kOwner) draft.object_key = owner_key(membership.uid);
-  by_uid_.emplace(draft.uid, ix);
+  by_uid_.add(draft.uid, ix);
   return ix;
 }
 
 void DraftBook::erase(std::uint32_t ix) {
   set_depends(ix, {});
-  by_uid_.erase(drafts_[ix].uid);
+  by_uid_.erase(drafts_[ix].uid, [&](std::uint32_t at) { return at == ix; });
   drafts_.give_back(ix);
 }
 
 std::uint32_t DraftBook::find(std::string_view uid) const {
-  const auto it = by_uid_.find(std::string(uid));
-  return it == by_uid_.end() ? kNoIx : it->second;
+  return by_uid_.find(uid, [&](std::uint32_t at) { return drafts_[at].uid == uid; });
 }
 
 void DraftBook::set_depends(std::uint32_t ix, std::vector<std::string> keys) {

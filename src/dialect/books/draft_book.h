@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/reused.h"
+#include "base/text_index.h"
 #include "dialect/books/object_books.h"
 #include "dialect/books/pod_book.h"
 #include "model/workload.h"
@@ -46,7 +47,7 @@ enum class Turn : std::uint8_t {
 
 struct Role {
   std::shared_ptr<const PodTemplate> shape;
-  TopologyMarks topology;
+  Shared<TopologyMarks> topology;
   std::vector<std::uint32_t> slots = {};  // pods
   bool promised = false;                  // made from an owner's template, not from a pod
   bool declared = false;                  // made from what pods of its gang say of this part (SaidGang::pods)
@@ -194,7 +195,7 @@ class DraftBook {
 
  private:
   Reused<Draft, std::deque<Draft>> drafts_;
-  std::unordered_map<std::string, std::uint32_t> by_uid_;
+  TextIndex by_uid_;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
 };
 

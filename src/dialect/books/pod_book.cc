@@ -11,13 +11,21 @@ std::string name_of(const Meta& pod) {
   return fmt::format("{}/{}", pod.ns, pod.name);
 }
 
+bool is_named(const Meta& pod, std::string_view name) {
+  return name.size() == pod.ns.size() + 1 + pod.name.size() && name.starts_with(pod.ns) &&
+         name[pod.ns.size()] == '/' && name.ends_with(pod.name);
+}
+
 }  // namespace
 
 std::uint32_t PodBook::add(PodRecord record, const std::string& name) {
   const std::uint32_t ix = records_.take();
   record.used = true;
-  by_uid_.insert_or_assign(record.pod.meta.uid, ix);
-  by_name_.insert_or_assign(name, ix);
+  // Should two pods have one uid, the later one is found by it.
+  const std::string& uid = record.pod.meta.uid;
+  by_uid_.erase(uid, [&](std::uint32_t at) { return records_[at].pod.meta.uid == uid; });
+  by_uid_.add(uid, ix);
+  by_name_.add(name, ix);
   records_[ix] = std::move(record);
   selectors_.add(ix, records_[ix].pod.meta.labels);
   return ix;
@@ -26,19 +34,18 @@ std::uint32_t PodBook::add(PodRecord record, const std::string& name) {
 void PodBook::erase(std::uint32_t ix) {
   const PodRecord& record = records_[ix];
   selectors_.remove(ix, record.pod.meta.labels);
-  by_uid_.erase(record.pod.meta.uid);
-  by_name_.erase(name_of(record.pod.meta));
+  const auto is_this = [&](std::uint32_t at) { return at == ix; };
+  by_uid_.erase(record.pod.meta.uid, is_this);
+  by_name_.erase(name_of(record.pod.meta), is_this);
   records_.give_back(ix);
 }
 
 std::uint32_t PodBook::find(std::string_view uid) const {
-  const auto it = by_uid_.find(std::string(uid));
-  return it == by_uid_.end() ? kNoIx : it->second;
+  return by_uid_.find(uid, [&](std::uint32_t at) { return records_[at].pod.meta.uid == uid; });
 }
 
-std::uint32_t PodBook::find_named(const std::string& name) const {
-  const auto it = by_name_.find(name);
-  return it == by_name_.end() ? kNoIx : it->second;
+std::uint32_t PodBook::find_named(std::string_view name) const {
+  return by_name_.find(name, [&](std::uint32_t at) { return is_named(records_[at].pod.meta, name); });
 }
 
 std::vector<std::uint32_t> PodBook::candidates_of(SelectorBook::Number number) {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/reused.h"
+#include "base/text_index.h"
 #include "dialect/books/selector_book.h"
 #include "dialect/gangs/gangs.h"
 #include "dialect/upstream/objects.h"
@@ -20,14 +20,14 @@
 
 namespace berth::dialect {
 
-inline constexpr std::uint32_t kNoIx = 0xffffffffu;
+inline constexpr std::uint32_t kNoIx = TextIndex::kNone;
 
 struct PodRecord {
   bool used = false;
   Pod pod;  // without the template
   std::shared_ptr<const PodTemplate> shape;
   Membership membership;
-  TopologyMarks topology;
+  Shared<TopologyMarks> topology;
   std::uint32_t draft = kNoIx;  // none: foreign
   std::uint32_t role = 0;
   std::int64_t index = 0;
@@ -46,11 +46,11 @@ class PodBook {
   // `name`: namespace/name, of no pod that is known.
   std::uint32_t add(PodRecord record, const std::string& name);
   void erase(std::uint32_t ix);
-  std::uint32_t find(std::string_view uid) const;           // kNoIx: unknown
-  std::uint32_t find_named(const std::string& name) const;  // namespace/name
+  std::uint32_t find(std::string_view uid) const;         // kNoIx: unknown
+  std::uint32_t find_named(std::string_view name) const;  // namespace/name
   PodRecord& operator[](std::uint32_t ix) { return records_[ix]; }
   const PodRecord& operator[](std::uint32_t ix) const { return records_[ix]; }
-  std::size_t size() const { return by_uid_.size(); }
+  std::size_t size() const { return by_name_.size(); }
   template <class F>
   void each(F&& f) {
     for (std::uint32_t ix = 0; ix < records_.size(); ++ix) {
@@ -67,8 +67,8 @@ class PodBook {
 
  private:
   Reused<PodRecord, std::deque<PodRecord>> records_;
-  std::unordered_map<std::string, std::uint32_t> by_uid_;
-  std::unordered_map<std::string, std::uint32_t> by_name_;
+  TextIndex by_uid_;
+  TextIndex by_name_;
   SelectorBook selectors_;
 };
 

@@ -66,7 +66,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
   Group root;
   bool grouped = false;  // some role has a topology request of its own
   for (const auto& role : draft.roles) {
-    grouped |= settings.topology.empty() && role.topology.per_pod_set && draft.roles.size() > 1;
+    grouped |= settings.topology.empty() && role.topology->per_pod_set && draft.roles.size() > 1;
   }
   const bool near = !settings.nearness.empty();  // so have its parts
   for (std::size_t i = 0; i < draft.roles.size(); ++i) {
@@ -98,7 +98,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
     }
     Group group;
     group.name = set.name;
-    group.topology = near ? settings.nearness[i] : role.topology.request;
+    group.topology = near ? settings.nearness[i] : role.topology->request;
     group.pod_sets.push_back(std::move(set));
     around.groups.push_back(std::move(group));
   }

@@ -23,7 +23,7 @@ void EngineEvents::begin(Draft& draft, bool again) {
   events_.push_back(WorkloadRemove{draft.uid});
 }
 
-void EngineEvents::drain(const DraftBook& drafts, std::vector<Event>& out) {
+std::deque<Event> EngineEvents::take(const DraftBook& drafts) {
   std::size_t at = 0;
   const auto is_outdated = [&](const Event& event) {
     const std::size_t here = at++;
@@ -40,13 +40,8 @@ void EngineEvents::drain(const DraftBook& drafts, std::vector<Event>& out) {
     return false;
   };
   if (std::exchange(retold_, false)) std::erase_if(events_, is_outdated);
-  if (out.empty()) {
-    out.swap(events_);
-  } else {
-    out.insert(out.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
-    events_.clear();
-  }
   ++batch_;
+  return std::exchange(events_, {});
 }
 
 }  // namespace berth::dialect

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -25,11 +26,11 @@ class EngineEvents {
   void add_empty_slot(const Draft& draft, std::size_t role, std::int64_t index, SlotState state);
   // A draft is told; `again`: the whole of it, which the engine forgets first. Its events follow.
   void begin(Draft& draft, bool again);
-  // Appends the events since the last call.
-  void drain(const DraftBook& drafts, std::vector<Event>& out);
+  // The events since the last call.
+  std::deque<Event> take(const DraftBook& drafts);
 
  private:
-  std::vector<Event> events_;
+  std::deque<Event> events_;  // at a start as many as there are pods, and large ones
   std::uint64_t batch_ = 1;
   bool retold_ = false;  // some draft is told whole again in this batch
 };

@@ -136,6 +136,11 @@ void Intake::release_orphans(std::string_view owner_uid) {
 }
 
 void Intake::drain(std::vector<Event>& out) {
+  std::deque<Event> events = take_events();
+  out.insert(out.end(), std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
+}
+
+std::deque<Event> Intake::take_events() {
   Impl& s = *impl_;
   s.settle_effects();
   s.settle_claims();
@@ -145,14 +150,18 @@ void Intake::drain(std::vector<Event>& out) {
     if (ix == kNoIx) continue;
     s.books.drafts[ix].kind == GangKind::kOwner ? s.sync_owner(uid) : s.refresh(ix);
   }
-  if (s.books.objects.drain(out)) s.tell_untold();
+  std::vector<Event> of_objects;
+  if (s.books.objects.drain(of_objects)) s.tell_untold();
   for (auto noted = s.books.pods.selectors().take_noted(); !noted.empty();
        noted = s.books.pods.selectors().take_noted()) {
     for (const auto ix : noted) {
       if (s.books.drafts[ix].used) s.refresh(ix);
     }
   }
-  s.events.drain(s.books.drafts, out);
+  std::deque<Event> out = s.events.take(s.books.drafts);
+  out.insert(out.begin(), std::make_move_iterator(of_objects.begin()),
+             std::make_move_iterator(of_objects.end()));
+  return out;
 }
 
 void Intake::tell_anew(std::string_view workload) {

@@ -33,6 +33,7 @@
 // O(owners). Not thread-safe.
 #pragma once
 
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -59,7 +60,9 @@ class Intake : public IntakePromises {
   // without `needs`.
   void take_in(Pod& pod) const;
 
-  // Appends the events since the last call: nodes, then queues, then workloads and their slots.
+  // The events since the last call: nodes, then queues, then workloads and their slots.
+  std::deque<Event> take_events();
+  // Appends them.
   void drain(std::vector<Event>& out);
   // The engine refused this event. Keeps the books consistent: a workload is blocked with this message; a running pod is charged as
   // a foreign pod. More events may follow at the next drain().

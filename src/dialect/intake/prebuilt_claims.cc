@@ -172,7 +172,7 @@ HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
                                                     : static_cast<std::int64_t>(to.roles[r].slots.size());
     const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, sets[s].spec.pod) &&
                        same_volumes(*to.roles[r].shape, sets[s].spec.pod) &&
-                       sets[s].topology == to.roles[r].topology.request;
+                       sets[s].topology == to.roles[r].topology->request;
     if (!alike) return out;
     pairs[s] = static_cast<std::int64_t>(r);
   }

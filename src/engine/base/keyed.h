@@ -1,12 +1,17 @@
 // Dense ids for text keys, and items with such an id. The id of an item that is gone is used again, the last one first; its value stays
 // until then. Cost: O(1) per call, amortized.
+//
+// OwnKeyIds is for many items that hold their keys themselves: it has no copy of them.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "base/text_index.h"
 
 namespace berth::engine {
 
@@ -36,6 +41,39 @@ class KeyedIds {
 
  private:
   std::unordered_map<std::string, IdType> index_;
+  std::vector<IdType> free_;
+  std::size_t used_ = 0;  // ids that were ever in use
+};
+
+template <class IdType>
+class OwnKeyIds {
+ public:
+  // `key_of(id)`: the key of an item.
+  template <class KeyOf>
+  std::optional<IdType> find(std::string_view key, KeyOf&& key_of) const {
+    const std::uint32_t at =
+        index_.find(key, [&](std::uint32_t item) { return key_of(IdType(item)) == key; });
+    return at == TextIndex::kNone ? std::nullopt : std::optional(IdType(at));
+  }
+  // There is none of this key.
+  IdType add(std::string_view key) {
+    IdType id(used_);
+    if (free_.empty()) {
+      ++used_;
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    index_.add(key, static_cast<std::uint32_t>(id.index()));
+    return id;
+  }
+  void erase(std::string_view key, IdType id) {
+    index_.erase(key, [&](std::uint32_t item) { return item == id.index(); });
+    free_.push_back(id);
+  }
+
+ private:
+  TextIndex index_;
   std::vector<IdType> free_;
   std::size_t used_ = 0;  // ids that were ever in use
 };

@@ -69,8 +69,8 @@ void EmptyCluster::take_mix(const State& live) {
 // The input of the search for places: its queue, its structure, and the waiting slots.
 WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
   const WorkloadId id(std::size_t{0});
-  state_.workloads.assign(1, WorkloadState{});
-  WorkloadState& w = state_.workloads[0];
+  state_.workloads.clear();
+  WorkloadState& w = state_.workloads.emplace_back();
   w.used = true;
   w.uid = from.uid;
   w.queue = state_.intern_queue(std::string(live.queue_names.name(from.queue.value)));

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/chunked.h"
 #include "base/interner.h"
 #include "base/result.h"
 #include "base/shared.h"
@@ -316,7 +317,9 @@ class State {
   const Shape& shape_of(ChargeId charge) const { return shapes[charges[charge].shape].shape; }
   // The spec with its choices for the present configuration.
   Spec& spec(SpecId id);
-  std::optional<WorkloadId> find_workload(std::string_view uid) const { return ids_.find(std::string(uid)); }
+  std::optional<WorkloadId> find_workload(std::string_view uid) const {
+    return ids_.find(uid, [this](WorkloadId id) -> const std::string& { return workloads[id.index()].uid; });
+  }
   std::string_view resource_name(FlavorResource pair) const { return pairs.resource(pair); }
   // The choice of a spec that a node could host; none when there is no choice at all.
   ChargeId choice_for_node(SpecId id, NodeId node);
@@ -367,7 +370,7 @@ class State {
   Accounts accounts{nodes, quota, charges, shapes};
   Pool<Spec, SpecId> specs;
   Pool<Structure, StructureId> structures;
-  std::vector<WorkloadState> workloads;
+  Chunked<WorkloadState> workloads;
   std::vector<QueueState> queues;
   Interner queue_names;
   std::map<std::string, Flavor> flavors;
@@ -440,7 +443,7 @@ class State {
   };
   std::vector<ToldStart> told_starts_;            // since the last decide()
   std::set<std::pair<TimeMs, WorkloadId>> ages_;  // without room and not aged yet: when they will be
-  KeyedIds<WorkloadId> ids_;                      // of workloads, by uid
+  OwnKeyIds<WorkloadId> ids_;                     // of workloads, by uid
   std::uint64_t next_arrival_ = 1;
   SweepRule sweeps_;
 };

@@ -141,7 +141,7 @@ void Core::checks_changed(TimeMs now) {
   queue_statuses_.changed();
 }
 
-void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) {
+void Core::take_change(Batch& batch, const Batch::Item& item, TimeMs now) {
   if (item.type == kube::ChangeType::kSynced) {
     synced_[static_cast<std::size_t>(item.kind)] = true;
     if (item.kind == dialect::Kind::kRuntimeClass) intake_.set_all_runtimes_known();
@@ -176,7 +176,8 @@ void Core::take_change(const Batch& batch, const Batch::Item& item, TimeMs now) 
     return;
   }
   if ((is_pod || is_owner) && carrier_.is_stale(uid, batch.version(item))) return;
-  auto object = decoder_.decode(batch.object(item), item.kind, true);
+  auto object = item.pod ? Result<dialect::Object>(batch.take_pod(item))
+                         : decoder_.decode(batch.object(item), item.kind, true);
   if (!object) {  // kept as it was known before
     intake_.unreadable(item.kind, batch.ns(item), batch.name(item), object.error().message);
     return;
@@ -263,20 +264,19 @@ void Core::tell_echo(std::string_view uid) {
 bool Core::feed(TimeMs now) {
   bool any = false;
   for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
-    events_.clear();
-    intake_.drain(events_);
+    std::deque<Event> events = intake_.take_events();
     for (const auto& what : intake_.take_hand_overs()) {
       workload_objects_.handed_over(what, now);
       carrier_.hand_over(what, now);
     }
     for (const auto& key : intake_.take_out_of_sync()) workload_objects_.out_of_sync(key, now);
     for (const auto& gang : intake_.take_changed_gangs()) gangs_.statuses.changed(gang, now);
-    for (Event& event : carrier_.take_events()) events_.push_back(std::move(event));
-    for (Event& event : on_demand_.take_events()) events_.push_back(std::move(event));
-    if (events_.empty()) break;
+    for (Event& event : carrier_.take_events()) events.push_back(std::move(event));
+    for (Event& event : on_demand_.take_events()) events.push_back(std::move(event));
+    if (events.empty()) break;
     any = true;
     queue_statuses_.changed();
-    for (Event& event : events_) {
+    for (Event& event : events) {
       if (const std::string* workload = workload_of(event)) {
         workload_objects_.changed(*workload, now);
         gangs_.statuses.changed(*workload, now);
@@ -330,11 +330,11 @@ void Core::grant_sizes(std::vector<Decision>& decisions) {
     decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(*i));
 }
 
-// Takes in what has bound pods; gives the events of all other work.
-std::vector<Event> Core::adopt_bound(std::vector<Event>& all, const std::unordered_set<std::string>& bound,
-                                     LeastCounts& least) {
-  std::vector<Event> later;
-  for (Event& event : all) {
+std::deque<Event> Core::adopt_bound(std::deque<Event> all, const std::unordered_set<std::string>& bound,
+                                    LeastCounts& least) {
+  std::deque<Event> later;
+  for (; !all.empty(); all.pop_front()) {
+    Event& event = all.front();
     const std::string* workload = workload_of(event);
     if (workload != nullptr && !bound.contains(*workload)) {
       later.push_back(std::move(event));
@@ -377,8 +377,7 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
 }
 
 void Core::recover(TimeMs now) {
-  std::vector<Event> all;
-  intake_.drain(all);
+  std::deque<Event> all = intake_.take_events();
   std::unordered_set<std::string> bound;
   bound.reserve(all.size());
   for (const Event& event : all) {
@@ -386,7 +385,7 @@ void Core::recover(TimeMs now) {
     if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
   }
   LeastCounts least;
-  std::vector<Event> later = adopt_bound(all, bound, least);
+  std::deque<Event> later = adopt_bound(std::move(all), bound, least);
   std::vector<std::string> ordered(bound.begin(), bound.end());
   std::sort(ordered.begin(), ordered.end());
   std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
@@ -414,12 +413,10 @@ void Core::recover(TimeMs now) {
       "recovered: {} workloads have bound pods; {} are being completed, {} are withdrawn, {} evictions "
       "continue",
       bound.size(), completed, withdrawn, resumed.size());
-  for (Event& event : all) {
-    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
-  }
-  for (Event& event : later) {
-    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
-    apply(event, now);
+  for (const std::string& workload : ordered) workload_objects_.changed(workload, now);
+  for (; !later.empty(); later.pop_front()) {
+    if (const std::string* workload = workload_of(later.front())) workload_objects_.changed(*workload, now);
+    apply(later.front(), now);
   }
   missing_.next_look = now + options_.missing_owners_every;
   feed(now);

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -118,7 +119,7 @@ class Core : private CarrierListener {
 
  private:
   void take_answer(Answer&& answer, TimeMs now);
-  void take_change(const Batch& batch, const Batch::Item& item, TimeMs now);
+  void take_change(Batch& batch, const Batch::Item& item, TimeMs now);
   // `now`: of a change; none: at recovery, where pods are bound already.
   void apply(Event& event, std::optional<TimeMs> now = std::nullopt);
   // For the metrics: which pod has a slot with devices; how late the watch is.
@@ -127,8 +128,9 @@ class Core : private CarrierListener {
   // Parts of recover(). The least count of each pod set, by workload.
   using LeastCounts = std::unordered_map<std::string, std::vector<std::int64_t>>;
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
-  std::vector<Event> adopt_bound(std::vector<Event>& all, const std::unordered_set<std::string>& bound,
-                                 LeastCounts& least);
+  // Takes in what has bound pods, event by event, so that `all` shrinks as the engine grows; gives the events of all other work.
+  std::deque<Event> adopt_bound(std::deque<Event> all, const std::unordered_set<std::string>& bound,
+                                LeastCounts& least);
   Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least,
                                  TimeMs now);
   // Everything from intake and carrier into the engine, until nothing more comes.
@@ -163,7 +165,6 @@ class Core : private CarrierListener {
   Allowance object_writes_;
   observe::Metrics* metrics_;
   BindEchoes echoes_;
-  std::vector<Event> events_;
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet
   std::array<bool, dialect::kMostKinds> synced_{};
   MissingOwners missing_;

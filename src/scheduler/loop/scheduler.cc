@@ -344,8 +344,10 @@ Status Scheduler::Impl::lead(kube::LeaderElector* elector) {
       return {};
     };
   }
+  SourcesOptions sources_options{options.kueue_objects, core_options.intake.devices};
   Core core(std::move(core_options), outbox, std::move(sink), follower.get(), &metrics);
-  const auto started = Sources::start(*transport, inbox, options.kueue_objects, [this] { return ending(); });
+  const auto started =
+      Sources::start(*transport, inbox, std::move(sources_options), [this] { return ending(); });
   if (!started) return ending() ? why_ended(elector) : tl::unexpected<Error>(started.error());
   const std::unique_ptr<Sources>& sources = *started;
   sources->look_for_kueue();

@@ -65,9 +65,18 @@ bool is_among(std::string_view list, std::string_view name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox, bool workloads,
-                                                const std::function<bool()>& ended) {
-  std::unique_ptr<Sources> sources(new Sources(transport, inbox, workloads));
+// One that cannot be decoded goes as text: the decision thread tells why.
+void Sources::push(dialect::Kind kind, const kube::Change& change) {
+  const bool is_pod = kind == dialect::Kind::kPod && !change.object.empty();
+  if (!is_pod || change.type == kube::ChangeType::kDeleted) return inbox_.push(kind, change);
+  auto decoded = decoder_.decode(change.object, kind, true);
+  if (!decoded) return inbox_.push(kind, change);
+  inbox_.push(change, std::get<dialect::Pod>(std::move(*decoded)));
+}
+
+Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox,
+                                                SourcesOptions options, const std::function<bool()>& ended) {
+  std::unique_ptr<Sources> sources(new Sources(transport, inbox, std::move(options)));
   std::string said;
   for (auto found = sources->look_again(); !found; found = sources->look_again()) {
     if (found.error().code != ErrorCode::kUnavailable || ended()) return tl::unexpected<Error>(found.error());
@@ -114,7 +123,7 @@ Result<bool> Sources::look_again() {
     options.ready = [this] { return inbox_.accepts(); };
     auto reflector = std::make_unique<kube::Reflector>(
         transport_, std::move(options),
-        [this, kind = source.kind](const kube::Change& change) { inbox_.push(kind, change); });
+        [this, kind = source.kind](const kube::Change& change) { push(kind, change); });
     const std::lock_guard lock(mutex_);
     reflectors_.emplace(source.kind, std::move(reflector));
     any = true;

@@ -13,9 +13,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "dialect/objects/decode.h"
 #include "dialect/objects/object.h"
 #include "kube/discovery.h"
 #include "kube/reflector.h"
@@ -23,12 +25,17 @@
 
 namespace berth::scheduler {
 
+struct SourcesOptions {
+  bool workloads = true;         // Kueue's Workloads are read too
+  dialect::DeviceNames devices;  // by which pods are decoded
+};
+
 class Sources {
  public:
   // Asks the server what it serves and starts. While the server is away or not ready it waits, until `ended` says true. An error when it
-  // does not serve pods and nodes. `workloads`: Kueue's Workloads are read too.
-  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox, bool workloads,
-                                                const std::function<bool()>& ended);
+  // does not serve pods and nodes.
+  static Result<std::unique_ptr<Sources>> start(kube::Transport& transport, Inbox& inbox,
+                                                SourcesOptions options, const std::function<bool()>& ended);
 
   // Asks again and starts what is new; true: something is.
   Result<bool> look_again();
@@ -49,13 +56,19 @@ class Sources {
   std::vector<std::string> problems() const;
 
  private:
-  Sources(kube::Transport& transport, Inbox& inbox, bool workloads)
-      : transport_(transport), inbox_(inbox), workloads_(workloads), discovery_(transport) {}
+  Sources(kube::Transport& transport, Inbox& inbox, SourcesOptions options)
+      : transport_(transport),
+        inbox_(inbox),
+        workloads_(options.workloads),
+        decoder_(std::move(options.devices)),
+        discovery_(transport) {}
+  void push(dialect::Kind kind, const kube::Change& change);
   void serve_kueue(const std::string& version);
 
   kube::Transport& transport_;
   Inbox& inbox_;
   const bool workloads_;
+  dialect::JsonDecoder decoder_;  // of the I/O thread alone
   std::string workload_version_;  // served
   mutable std::mutex mutex_;      // those below, and changes of reflectors_
   std::string kueue_version_;

@@ -14,12 +14,13 @@ void Batch::clear() {
   items_.clear();
   bytes_.clear();
   if (oversized) bytes_.shrink_to_fit();
+  pods_.clear();
+  pod_bytes_ = 0;
   answers_.clear();
   questions_.clear();
 }
 
-void Inbox::push(dialect::Kind kind, const kube::Change& change) {
-  std::unique_lock lock(mutex_);
+Batch::Item& Inbox::add_change(dialect::Kind kind, const kube::Change& change) {
   Batch::Item item;
   item.type = change.type;
   item.kind = kind;
@@ -28,11 +29,22 @@ void Inbox::push(dialect::Kind kind, const kube::Change& change) {
   item.uid = static_cast<std::uint32_t>(change.uid.size());
   item.version = static_cast<std::uint32_t>(change.resource_version.size());
   item.at = batch_.bytes_.size();
-  item.length = change.object.size();
   batch_.bytes_.append(change.ns).append(change.name).append(change.uid).append(change.resource_version);
+  return batch_.items_.emplace_back(item);
+}
+
+void Inbox::push(dialect::Kind kind, const kube::Change& change) {
+  std::unique_lock lock(mutex_);
+  add_change(kind, change).length = change.object.size();
   batch_.bytes_.append(change.object);
-  batch_.items_.push_back(item);
-  bytes_.store(batch_.bytes_.size(), std::memory_order_relaxed);
+  added(lock);
+}
+
+void Inbox::push(const kube::Change& change, dialect::Pod pod) {
+  std::unique_lock lock(mutex_);
+  add_change(dialect::Kind::kPod, change).pod = static_cast<std::uint32_t>(batch_.pods_.size());
+  batch_.pods_.push_back(std::move(pod));
+  batch_.pod_bytes_ += sizeof(dialect::Pod) + change.object.size();  // with the texts in it, about
   added(lock);
 }
 
@@ -59,6 +71,7 @@ void Inbox::ask(std::function<void()> question) {
 
 void Inbox::added(std::unique_lock<std::mutex>& lock) {
   depth_.store(batch_.items_.size(), std::memory_order_relaxed);
+  bytes_.store(batch_.bytes_.size() + batch_.pod_bytes_, std::memory_order_relaxed);
   const bool notify = std::exchange(waiting_, false);
   lock.unlock();
   if (notify) filled_.notify_one();

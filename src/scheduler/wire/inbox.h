@@ -2,7 +2,8 @@
 // happened. The decision thread takes all entries at once. So batches grow with the load, and a single pod never waits for a batch
 // to fill.
 //
-// Texts are copied once, into one buffer per batch; buffers are reused. Bounded: accepts() is false above a number of bytes,
+// Texts are copied once, into one buffer per batch; buffers are reused. A pod may come decoded, by the I/O thread, and has no text then:
+// pods are most of what a start reads, and the decision thread has enough to do meanwhile. Bounded: accepts() is false above a number of bytes,
 // which makes the reflectors hold their streams back. Two buffers are in use at most, each of up to twice that size.
 //
 // Threads: push_*() and ask() from any, take() from one.
@@ -12,14 +13,18 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "dialect/objects/object.h"
+#include "dialect/upstream/objects.h"
 #include "kube/reflector.h"
 #include "kube/writer.h"
 
@@ -90,8 +95,9 @@ class Batch {
     kube::ChangeType type = kube::ChangeType::kSynced;
     dialect::Kind kind = dialect::Kind::kPod;
     std::uint32_t ns = 0, name = 0, uid = 0, version = 0;  // lengths; the texts lie one behind the other
-    std::size_t at = 0;      // of the first text, or the index of the answer or question
-    std::size_t length = 0;  // of the object, which lies behind the texts
+    std::size_t at = 0;                // of the first text, or the index of the answer or question
+    std::size_t length = 0;            // of the object, which lies behind the texts
+    std::optional<std::uint32_t> pod;  // decoded, instead of that
   };
 
   bool empty() const { return items_.empty(); }
@@ -107,6 +113,8 @@ class Batch {
   std::string_view object(const Item& item) const {
     return text(item.at + item.ns + item.name + item.uid + item.version, item.length);
   }
+  // Of an item with a pod. Once.
+  dialect::Pod take_pod(const Item& item) { return std::move(pods_[*item.pod]); }
   Answer& answer(const Item& item) { return answers_[item.at]; }
   const std::function<void()>& question(const Item& item) const { return questions_[item.at]; }
   void clear();
@@ -119,6 +127,8 @@ class Batch {
 
   std::vector<Item> items_;
   std::string bytes_;
+  std::deque<dialect::Pod> pods_;
+  std::size_t pod_bytes_ = 0;
   std::vector<Answer> answers_;
   std::vector<std::function<void()>> questions_;
 };
@@ -128,6 +138,8 @@ class Inbox {
   explicit Inbox(std::size_t most_bytes = std::size_t{32} << 20) : most_bytes_(most_bytes) {}
 
   void push(dialect::Kind kind, const kube::Change& change);
+  // The same, of a pod that was decoded from the object of the change.
+  void push(const kube::Change& change, dialect::Pod pod);
   void push(Answer answer);
   // Runs on the decision thread, between two batches. Dropped when the inbox is destroyed first.
   void ask(std::function<void()> question);
@@ -139,6 +151,8 @@ class Inbox {
   void wake();
 
  private:
+  // Without the object.
+  Batch::Item& add_change(dialect::Kind kind, const kube::Change& change);
   void added(std::unique_lock<std::mutex>& lock);
 
   const std::size_t most_bytes_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "kube/clock.h"
 #include "kube/fake_api_server_support.h"
 #include "kube/transport.h"
@@ -20,7 +22,7 @@ constexpr const char* kNameOfKueue = "c1f6bfd2.kueue.x-k8s.io";
 class SourcesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto started = Sources::start(*transport_, inbox_, true, [] { return true; });
+    auto started = Sources::start(*transport_, inbox_, {}, [] { return true; });
     ASSERT_TRUE(started.has_value()) << started.error().str();
     sources_ = std::move(*started);
   }
@@ -57,6 +59,23 @@ TEST_F(SourcesTest, WhatIsKueuesIsLeftToItWhileItHoldsItsLease) {
   EXPECT_EQ(written(), "") << "one that ended without a word; clocks differ";
   write_lease("kueue-controller-manager-0", 15, 46);
   EXPECT_EQ(written(), "v1beta2");
+}
+
+// Pods come decoded, but those that cannot be: the text of these says why.
+TEST_F(SourcesTest, PodsComeDecoded) {
+  constexpr const char* kPods = "/api/v1/namespaces/team/pods";
+  api_.create(kPods, Json{{"metadata", {{"name", "good"}}}, {"spec", {{"containers", {{{"name", "c"}}}}}}});
+  std::map<std::string, bool> decoded;
+  Batch batch;
+  for (int i = 0; i < 100 && decoded.empty(); ++i) {
+    inbox_.take(batch, 100);
+    for (const auto& item : batch.items()) {
+      if (item.what != Batch::Item::What::kChange || batch.name(item).empty()) continue;
+      EXPECT_EQ(item.pod.has_value(), item.kind == dialect::Kind::kPod);
+      if (item.pod) decoded[batch.take_pod(item).meta.name] = true;
+    }
+  }
+  EXPECT_TRUE(decoded.contains("good"));
 }
 
 // Its configuration is changed, or another version of it is rolled out: seconds later it is there again.

@@ -42,6 +42,26 @@ TEST(Inbox, KeepsOrderAndTexts) {
   EXPECT_TRUE(batch.empty());
 }
 
+TEST(Inbox, APodMayComeDecodedWithItsPlaceInTheOrder) {
+  Inbox inbox(1000);
+  inbox.push(dialect::Kind::kPod, change("a", "{}"));
+  dialect::Pod pod;
+  pod.meta.name = "b";
+  inbox.push(change("b", std::string(500, ' ')), std::move(pod));
+  EXPECT_FALSE(inbox.accepts()) << "it counts, with its text";
+  inbox.push(dialect::Kind::kPod, change("c", "{}"));
+  Batch batch;
+  inbox.take(batch, 0);
+  ASSERT_EQ(batch.size(), 3u);
+  EXPECT_TRUE(inbox.accepts());
+  EXPECT_EQ(batch.items()[0].pod, std::nullopt);
+  ASSERT_TRUE(batch.items()[1].pod);
+  EXPECT_EQ(batch.name(batch.items()[1]), "b");
+  EXPECT_EQ(batch.version(batch.items()[1]), "17");
+  EXPECT_EQ(batch.take_pod(batch.items()[1]).meta.name, "b");
+  EXPECT_EQ(batch.object(batch.items()[2]), "{}");
+}
+
 // A claim whose version was lost looked as if its provisioner had taken the node off again.
 TEST(Inbox, AnAnswerKeepsTheBodyThatIsRead) {
   Inbox inbox;
