@@ -79,9 +79,23 @@ std::string seconds_text(std::int64_t seconds) {
   const std::int64_t rest = seconds - days * kSecondsPerDay;
   const std::chrono::year_month_day date{std::chrono::sys_days(
       std::chrono::days(static_cast<int>(std::clamp<std::int64_t>(days, -kMostDays, kMostDays))))};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), rest / 3600,
-                     rest / 60 % 60, rest % 60);
+  const int year = static_cast<int>(date.year());
+  if (year < 0 || year > 9999) {
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year, static_cast<unsigned>(date.month()),
+                       static_cast<unsigned>(date.day()), rest / 3600, rest / 60 % 60, rest % 60);
+  }
+  // By hand: an object in binary form has a handful of times, and a start reads all objects.
+  std::string out = "0000-00-00T00:00:00";
+  const auto put = [&](std::size_t at, std::size_t digits, std::int64_t number) {
+    for (std::size_t i = digits; i-- > 0; number /= 10) out[at + i] = static_cast<char>('0' + number % 10);
+  };
+  put(0, 4, year);
+  put(5, 2, static_cast<unsigned>(date.month()));
+  put(8, 2, static_cast<unsigned>(date.day()));
+  put(11, 2, rest / 3600);
+  put(14, 2, rest / 60 % 60);
+  put(17, 2, rest % 60);
+  return out;
 }
 
 struct Unit {

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "base/text_index.h"
 #include "dialect/kueue/workload_object.h"
 #include "dialect/write/writes.h"
 #include "kube/clock.h"
@@ -330,20 +329,43 @@ void Core::grant_sizes(std::vector<Decision>& decisions) {
     decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(*i));
 }
 
-std::deque<Event> Core::adopt_bound(std::deque<Event> all, const std::unordered_set<std::string>& bound,
-                                    LeastCounts& least) {
+class Core::BoundWork {
+ public:
+  Bound* find(std::string_view workload) {
+    const std::uint32_t at =
+        index_.find(workload, [&](std::uint32_t i) { return all_[i].workload == workload; });
+    return at == TextIndex::kNone ? nullptr : &all_[at];
+  }
+  void add(const std::string& workload) {
+    if (find(workload) != nullptr) return;
+    index_.add(workload, static_cast<std::uint32_t>(all_.size()));
+    all_.push_back({workload, {}, false});
+  }
+  // By their uids. It is not to be searched after this.
+  std::vector<Bound> take_sorted() {
+    std::sort(all_.begin(), all_.end(),
+              [](const Bound& a, const Bound& b) { return a.workload < b.workload; });
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<Bound> all_;
+  TextIndex index_;
+};
+
+std::deque<Event> Core::adopt_bound(std::deque<Event> all, BoundWork& bound) {
   std::deque<Event> later;
   for (; !all.empty(); all.pop_front()) {
     Event& event = all.front();
     const std::string* workload = workload_of(event);
-    if (workload != nullptr && !bound.contains(*workload)) {
+    Bound* known = workload == nullptr ? nullptr : bound.find(*workload);
+    if (workload != nullptr && known == nullptr) {
       later.push_back(std::move(event));
       continue;
     }
     if (const auto* upsert = std::get_if<WorkloadUpsert>(&event)) {
-      auto& sets = least[upsert->workload.uid];
-      sets.clear();
-      for (const PodSet* set : pod_sets_of(upsert->workload.root)) sets.push_back(set->least_count());
+      known->least.clear();
+      for (const PodSet* set : pod_sets_of(upsert->workload.root)) known->least.push_back(set->least_count());
     }
     apply(event);
   }
@@ -378,32 +400,28 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
 
 void Core::recover(TimeMs now) {
   std::deque<Event> all = intake_.take_events();
-  std::unordered_set<std::string> bound;
-  bound.reserve(all.size());
+  BoundWork found;
   for (const Event& event : all) {
     const auto* update = std::get_if<SlotUpdate>(&event);
-    if (update != nullptr && update->state != SlotState::kWaiting) bound.insert(update->workload);
+    if (update != nullptr && update->state != SlotState::kWaiting) found.add(update->workload);
   }
-  LeastCounts least;
-  std::deque<Event> later = adopt_bound(std::move(all), bound, least);
-  std::vector<std::string> ordered(bound.begin(), bound.end());
-  std::sort(ordered.begin(), ordered.end());
-  std::set<std::string> resumed;  // whose eviction goes on: nothing of them is to be completed
-  for (const std::string& workload : ordered) {
-    const auto known = least.find(workload);
-    intake_.accept_size(workload);
-    if (known != least.end() && carrier_.resume_eviction(workload, known->second, now))
-      resumed.insert(workload);
+  std::deque<Event> later = adopt_bound(std::move(all), found);
+  std::vector<Bound> bound = found.take_sorted();
+  std::size_t resumed = 0;
+  for (Bound& work : bound) {
+    intake_.accept_size(work.workload);
+    if (work.least.empty() || !carrier_.resume_eviction(work.workload, work.least, now)) continue;
+    work.resumed = true;
+    ++resumed;
   }
   feed(now);
   decide(now);
   feed(now);
   std::size_t withdrawn = 0;
   std::size_t completed = 0;
-  for (const std::string& workload : ordered) {
-    const auto known = least.find(workload);
-    if (known == least.end() || resumed.contains(workload)) continue;
-    const Recovered what = complete_or_withdraw(workload, known->second, now);
+  for (const Bound& work : bound) {
+    if (work.least.empty() || work.resumed) continue;
+    const Recovered what = complete_or_withdraw(work.workload, work.least, now);
     withdrawn += what == Recovered::kWithdrawn ? 1 : 0;
     completed += what == Recovered::kCompletes ? 1 : 0;
   }
@@ -412,8 +430,8 @@ void Core::recover(TimeMs now) {
   spdlog::info(
       "recovered: {} workloads have bound pods; {} are being completed, {} are withdrawn, {} evictions "
       "continue",
-      bound.size(), completed, withdrawn, resumed.size());
-  for (const std::string& workload : ordered) workload_objects_.changed(workload, now);
+      bound.size(), completed, withdrawn, resumed);
+  for (const Bound& work : bound) workload_objects_.changed(work.workload, now);
   for (; !later.empty(); later.pop_front()) {
     if (const std::string* workload = workload_of(later.front())) workload_objects_.changed(*workload, now);
     apply(later.front(), now);

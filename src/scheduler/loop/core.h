@@ -20,8 +20,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -125,12 +123,16 @@ class Core : private CarrierListener {
   // For the metrics: which pod has a slot with devices; how late the watch is.
   void tell_slots(const Event& event);
   void tell_echo(std::string_view uid);
-  // Parts of recover(). The least count of each pod set, by workload.
-  using LeastCounts = std::unordered_map<std::string, std::vector<std::int64_t>>;
+  // Parts of recover(): work with bound pods.
+  struct Bound {
+    std::string workload;
+    std::vector<std::int64_t> least;  // of each pod set; none: the engine was not told of it
+    bool resumed = false;             // its eviction goes on: nothing of it is to be completed
+  };
+  class BoundWork;
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
   // Takes in what has bound pods, event by event, so that `all` shrinks as the engine grows; gives the events of all other work.
-  std::deque<Event> adopt_bound(std::deque<Event> all, const std::unordered_set<std::string>& bound,
-                                LeastCounts& least);
+  std::deque<Event> adopt_bound(std::deque<Event> all, BoundWork& bound);
   Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least,
                                  TimeMs now);
   // Everything from intake and carrier into the engine, until nothing more comes.
