@@ -184,10 +184,12 @@ class FieldReader {
     const V value = object.find(key);
     if (!value.present()) return otherwise;
     const std::string_view word = string_of(value, key);
+    for (const auto& [name, e] : names) {
+      if (name == word) return e;
+    }
     std::string known;
     std::vector<std::string_view> candidates;
     for (const auto& [name, e] : names) {
-      if (name == word) return e;
       known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
       candidates.push_back(name);
     }
