@@ -130,6 +130,8 @@ class Core : private CarrierListener {
     bool resumed = false;             // its eviction goes on: nothing of it is to be completed
   };
   class BoundWork;
+  // The workload that an event is about; nullptr for nodes, queues and foreign pods.
+  static const std::string* workload_of(const Event& event);
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
   // Takes in what has bound pods, event by event, so that `all` shrinks as the engine grows; gives the events of all other work.
   std::deque<Event> adopt_bound(std::deque<Event> all, BoundWork& bound);

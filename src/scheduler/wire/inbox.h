@@ -2,8 +2,8 @@
 // happened. The decision thread takes all entries at once. So batches grow with the load, and a single pod never waits for a batch
 // to fill.
 //
-// Texts are copied once, into one buffer per batch; buffers are reused. A pod may come decoded, by the I/O thread, and has no text then:
-// pods are most of what a start reads, and the decision thread has enough to do meanwhile. Bounded: accepts() is false above a number of bytes,
+// Texts are copied once, into one buffer per batch; buffers are reused. A pod may come decoded, without its text. The I/O
+// thread does that: pods are most of what a start reads, and the decision thread has enough to do meanwhile. Bounded: accepts() is false above a number of bytes,
 // which makes the reflectors hold their streams back. Two buffers are in use at most, each of up to twice that size.
 //
 // Threads: push_*() and ask() from any, take() from one.
@@ -113,7 +113,7 @@ class Batch {
   std::string_view object(const Item& item) const {
     return text(item.at + item.ns + item.name + item.uid + item.version, item.length);
   }
-  // Of an item with a pod. Once.
+  // The pod of an item that has one. Once.
   dialect::Pod take_pod(const Item& item) { return std::move(pods_[*item.pod]); }
   Answer& answer(const Item& item) { return answers_[item.at]; }
   const std::function<void()>& question(const Item& item) const { return questions_[item.at]; }
