@@ -31,7 +31,7 @@ type Case struct {
 	Cycles  int               `json:"cycles"`
 	Objects []json.RawMessage `json:"objects"`
 	Expect  any               `json:"expect"`
-	Also    []expectation     `json:"also,omitempty"` // what Kueue decides at other times: it goes through maps of Go
+	Also    []expectation     `json:"also,omitempty"` // what Kueue decides in other runs
 }
 
 // Where the decision is about queues alone, and is that of one moment.
