@@ -9,8 +9,8 @@
 
 namespace berth::dialect {
 
-// `needs` of a bound pod as Kubernetes counts them (determineEffectiveRequests of component-helpers 1.36): for each container, and for the
-// pod as a whole where it asks so, the largest of the three. A resize that is infeasible asks for nothing. A resource that the status does
+// `needs` of a bound pod as Kubernetes counts them (determineEffectiveRequests of component-helpers 1.36). It is the largest of the three,
+// for each container, and for the pod as a whole where it asks so. A resize that is infeasible asks for nothing. A resource that the status does
 // not name stays as it is asked for. Not set where nothing changes. Kubernetes 1.37 takes the largest of three sums, which is never more.
 template <class V>
 std::optional<PodNeeds> needs_in_resize(FieldReader<V>& f, const V& status, const PodNeeds& needs) {
