@@ -152,12 +152,12 @@ class DraftSettings::OfPods {
     const std::string_view word = info_of(kind).word;
     group_ = books_.objects.gangs().find(kind, draft_.name);
     if (group_ == nullptr) {
-      const auto* wrong = books_.objects.unreadable(kind, draft_.name);
-      out_.blocked =
-          invalid(wrong != nullptr ? fmt::format("{} {} cannot be read: {}", word, draft_.name, *wrong)
-                                   : fmt::format("{} {} does not exist", word, draft_.name));
+      depends_.push_back(gang_key(kind, object_of_gang(kind, draft_.name)));
+      out_.blocked = invalid(why_no_gang(books_.objects, kind, draft_.name));
       return;
     }
+    for (const std::string& name : group_->together)
+      depends_.push_back(gang_key(kind, key_of(draft_.ns, name)));
     draft_.saw_object = true;
     draft_.size = of_.rules_.size_of_group(
         draft_, group_->as_one ? std::max(group_->least, draft_.bound) : group_->least);
@@ -168,6 +168,8 @@ class DraftSettings::OfPods {
       out_.blocked = invalid(fmt::format("{} {} cannot be read: {}", word, draft_.name, group_->wrong));
     } else if (!group_->unsupported.empty()) {
       out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
+    } else if (auto wrong = unreadable_beside(books_.objects, kind, *group_); !wrong.empty()) {
+      out_.blocked = invalid(std::move(wrong));
     } else {
       take_turns();
       if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, draft_.roles, draft_.size);
