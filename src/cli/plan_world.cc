@@ -462,6 +462,8 @@ PlanRound PlanWorld::decide(TimeMs now) {
   Round of;
   of.round.now = now;
   decided_at_ = now;
+  intake_.pass(now);
+  drain();
   stand(now);
   last_ = engine_.decide(now);
   const auto listed = engine_.workloads();

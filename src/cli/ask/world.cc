@@ -385,6 +385,8 @@ Result<WorkLine> World::line(std::string_view name) const {
 }
 
 Result<Verdict> World::explain(const std::string& uid, TimeMs now) {
+  intake_.pass(now);
+  settle();
   if (const Reason* own = intake_.blocked(uid)) return Verdict{VerdictKind::kBlocked, *own};
   (void)engine_.decide(now);  // before that it has tried nothing
   BERTH_ASSIGN(Verdict verdict, engine_.explain(uid));

@@ -84,6 +84,8 @@ inline constexpr std::string_view kOlderYuniKornQueue = "queue";
 inline constexpr std::string_view kYuniKornGroup = "yunikorn.apache.org/task-group-name";
 inline constexpr std::string_view kYuniKornGroups =
     "yunikorn.apache.org/task-groups";  // annotation: [{"name": "worker", "minMember": 4}]
+inline constexpr std::string_view kYuniKornParameters =
+    "yunikorn.apache.org/schedulingPolicyParameters";  // annotation: "gangSchedulingStyle=Soft"
 
 // Kueue.
 inline constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";

@@ -126,6 +126,7 @@ struct Draft {
   bool charged = false;  // it comes from the bind of one of its pods
   std::map<PriorityKey, std::int64_t> priorities;
   std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
+  bool loose = false;                          // the patience of that has ended
   SaidByPods said;                             // the same of a gang with parts (Membership::said)
   std::vector<std::string> depends;
   std::string refused;                           // the engine's message

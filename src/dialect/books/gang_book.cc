@@ -10,12 +10,20 @@
 namespace berth::dialect {
 namespace {
 
+// The first of the names between slashes, no more than `most` of them.
+std::string_view first_names(std::string_view key, int most) {
+  std::size_t end = 0;
+  for (; most > 0; --most) {
+    end = key.find('/', end);
+    if (end == std::string_view::npos) return key;
+    ++end;
+  }
+  return key.substr(0, end - 1);
+}
+
 // "namespace/workload/podGroup/replica" without the replica.
 std::string_view without_replica(std::string_view key) {
-  const auto workload = key.find('/');
-  const auto group = workload == std::string_view::npos ? workload : key.find('/', workload + 1);
-  const auto replica = group == std::string_view::npos ? group : key.find('/', group + 1);
-  return key.substr(0, replica);
+  return first_names(key, 3);
 }
 
 std::string joined_name(const std::vector<std::string>& names) {
@@ -27,6 +35,10 @@ std::string joined_name(const std::vector<std::string>& names) {
 std::string gang_key(Kind kind, std::string_view key) {
   if (kind == Kind::kUpstreamWorkload) key = without_replica(key);
   return fmt::format("gang:{}/{}", enum_name(kind_of_gang(kind)), key);
+}
+
+std::string_view object_of_gang(Kind kind, std::string_view key) {
+  return kind == Kind::kUpstreamWorkload ? first_names(key, 2) : key;
 }
 
 GangBook::Keys GangBook::put(Kind kind, GangObject&& object) {

@@ -20,6 +20,8 @@ namespace berth::dialect {
 
 // The key by which work depends on the object that its pods name.
 std::string gang_key(Kind kind, std::string_view key);
+// The namespace/name of the object that says the gang of this key.
+std::string_view object_of_gang(Kind kind, std::string_view key);
 
 class GangBook {
  public:

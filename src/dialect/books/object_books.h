@@ -155,4 +155,9 @@ class ObjectBooks {
   std::uint64_t unreadable_changes_ = 0;
 };
 
+// Why the gang of this key has no object, in words: it cannot be read, or is not there.
+std::string why_no_gang(const ObjectBooks& books, Kind kind, std::string_view key);
+// Which of the gangs that start with this one has no object because it cannot be read, in words; "": none.
+std::string unreadable_beside(const ObjectBooks& books, Kind kind, const GangObject& object);
+
 }  // namespace berth::dialect

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "dialect/base/names.h"
+#include "dialect/books/draft_book.h"
 #include "dialect/books/object_books.h"
 #include "dialect/books/queue_marks.h"
 
@@ -29,7 +30,30 @@ std::optional<Reason> why_not_near(const HyperBook& hyper_nodes, const GangObjec
   return out;
 }
 
+// The problem of the object of a gang, whichever of its groups it is of; nullptr: it can be read, or is not there.
+const std::string* why_unreadable(const ObjectBooks& books, Kind kind, const std::string& object) {
+  const std::string* wrong = books.unreadable(kind, object);
+  return wrong == nullptr && kind == Kind::kPodGroup ? books.unreadable(Kind::kOlderPodGroup, object) : wrong;
+}
+
 }  // namespace
+
+std::string why_no_gang(const ObjectBooks& books, Kind kind, std::string_view key) {
+  const std::string_view word = info_of(kind).word;
+  const std::string object(object_of_gang(kind, key));
+  const std::string* wrong = why_unreadable(books, kind, object);
+  return wrong == nullptr ? fmt::format("{} {} does not exist", word, key)
+                          : fmt::format("{} {} cannot be read: {}", word, object, *wrong);
+}
+
+std::string unreadable_beside(const ObjectBooks& books, Kind kind, const GangObject& object) {
+  for (const std::string& name : object.together) {
+    const std::string key = key_of(object.meta.ns, name);
+    if (why_unreadable(books, kind, key) != nullptr && books.gangs().find(kind, key) == nullptr)
+      return why_no_gang(books, kind, key);
+  }
+  return {};
+}
 
 std::optional<Reason> ObjectBooks::why_not_queued(const GangSystem& system, const GangObject& object) const {
   if (!object.wrong.empty()) return stopped_by(ReasonCode::kInvalid, {}, object.wrong);

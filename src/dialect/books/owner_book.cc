@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "dialect/objects/gang_systems.h"
@@ -80,13 +81,18 @@ std::vector<const Ask*> OwnerBook::below(const OwnerRecord& owner) const {
   return out;
 }
 
+// KubeRay suspends and resumes the newest cluster of a RayService alone: one that is left suspended never has pods again.
 bool OwnerBook::is_further(const OwnerRecord& above, const OwnerRecord& one) const {
   if (!above.ask.kind->further_are_gangs) return false;
-  const auto age = [](const Ask& ask) {
-    return std::pair(ask.meta->created, std::string_view(ask.meta->uid));
+  const auto rank = [](const Ask& ask) {
+    return std::tuple(ask.suspended, ask.meta->created, std::string_view(ask.meta->uid));
   };
   const std::vector<const Ask*> all = below(above);
-  return std::any_of(all.begin(), all.end(), [&](const Ask* other) { return age(*other) < age(one.ask); });
+  return std::any_of(all.begin(), all.end(), [&](const Ask* other) { return rank(*other) < rank(one.ask); });
+}
+
+bool OwnerBook::has_further(const OwnerRecord& owner) const {
+  return owner.ask.kind->further_are_gangs && below(owner).size() > 1;
 }
 
 bool OwnerBook::recount(const std::string& uid) {

@@ -68,6 +68,8 @@ class OwnerBook {
 
   // The owners that it is the controller of.
   std::vector<const Ask*> below(const OwnerRecord& owner) const;
+  // Whether some of these are gangs of their own (OwnerKind::further_are_gangs).
+  bool has_further(const OwnerRecord& owner) const;
   // The group of its owner that the marks of a pod name, where its kind makes each group a gang.
   std::optional<OwnedGroup> group_of(const Meta& pod) const;
   // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
@@ -92,7 +94,7 @@ class OwnerBook {
 
  private:
   void forget_below(const OwnerRecord& known);
-  // Whether this one is a gang of its own, beside an older one below the same owner.
+  // Whether this one is a gang of its own, beside an older one below the same owner. One that is suspended is no such older one.
   bool is_further(const OwnerRecord& above, const OwnerRecord& one) const;
 
   std::unordered_map<std::string, OwnerRecord> by_uid_;

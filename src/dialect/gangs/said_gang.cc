@@ -18,6 +18,7 @@ void SaidByPods::count(const SaidGang& said, std::int64_t delta) {
   pods_ += delta;
   for (const auto& [part, least] : said.least) add(least_, {part, least}, delta);
   for (const auto& [part, pod] : said.pods) add(looks_, {part, pod}, delta);
+  if (said.patience) add(patience_, *said.patience, delta);
   if (!said.wrong.empty()) add(wrong_, said.wrong, delta);
 }
 

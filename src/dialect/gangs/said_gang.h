@@ -13,9 +13,18 @@
 #include <string_view>
 #include <utility>
 
+#include "base/time.h"
 #include "dialect/gangs/gang_object.h"
 
 namespace berth::dialect {
+
+// How long such a gang stays one. Its places are kept for so long from the start of its first pod. Where it has not started so long after
+// that was made, and is `soft`, it does not wait for all of them any more. After either it needs what runs, and other pods start one by one.
+struct Patience {
+  DurationMs time = 0;
+  bool soft = false;
+  auto operator<=>(const Patience&) const = default;
+};
 
 // As one pod says it.
 struct SaidGang {
@@ -26,6 +35,7 @@ struct SaidGang {
   // The least number of pods by part; 0: the part is needed, and its own pods say how many.
   std::map<std::string, std::int64_t> least = {};
   std::map<std::string, std::string> pods = {};  // by part: a Pod as JSON, like which its pods are to be
+  std::optional<Patience> patience = {};         // none: for ever
   std::string wrong = {};                        // a mark that cannot be read
   bool operator==(const SaidGang&) const = default;
 };
@@ -43,12 +53,15 @@ class SaidByPods {
   GangObject object(std::string_view key) const;
   // The look of the pods of this part, as JSON; where pods disagree, one of the answers. nullptr: none says it.
   const std::string* pod_of(const std::string& part) const;
+  // The least of the answers; nullptr: none says it.
+  const Patience* patience() const { return patience_.empty() ? nullptr : &patience_.begin()->first; }
 
  private:
   std::int64_t pods_ = 0;
   std::map<std::pair<std::string, std::int64_t>, std::int64_t>
       least_;                                                          // pods that say so, by part and number
   std::map<std::pair<std::string, std::string>, std::int64_t> looks_;  // the same, by part and look
+  std::map<Patience, std::int64_t> patience_;
   std::map<std::string, std::int64_t> wrong_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "dialect/base/foreign_marks.h"
 #include "dialect/base/names.h"
@@ -74,6 +75,24 @@ void DraftSettings::refuse(const Draft& draft, const Pod& pod, const std::vector
                     "set spec.suspend to false",
                     owner->ask.kind->word(), owner->ask.meta->name, kKueueQueue));
   }
+}
+
+std::optional<Reason> DraftSettings::refused_claims(const Draft& draft, const Settings& settings) {
+  std::map<std::string, std::int64_t> users;
+  for (std::size_t r = 0; r < draft.roles.size(); ++r) {
+    for (const CountedTerm& term : draft.roles[r].shape->terms) {
+      if (term.level.empty()) users[term.selector] += settings.counts[r].least;
+    }
+  }
+  for (const auto& [claim, pods] : users) {
+    if (pods < 2) continue;
+    return reason_of(
+        ReasonCode::kInvalid,
+        fmt::format("{} of its pods mount {}, which only one pod may use (ReadWriteOncePod): create it with "
+                    "another access mode, or one for each pod",
+                    pods, claim));
+  }
+  return std::nullopt;
 }
 
 void DraftSettings::say_gates(const Draft& draft, const Pod& pod, Settings& settings) const {

@@ -152,12 +152,12 @@ class DraftSettings::OfPods {
     const std::string_view word = info_of(kind).word;
     group_ = books_.objects.gangs().find(kind, draft_.name);
     if (group_ == nullptr) {
-      const auto* wrong = books_.objects.unreadable(kind, draft_.name);
-      out_.blocked =
-          invalid(wrong != nullptr ? fmt::format("{} {} cannot be read: {}", word, draft_.name, *wrong)
-                                   : fmt::format("{} {} does not exist", word, draft_.name));
+      depends_.push_back(gang_key(kind, object_of_gang(kind, draft_.name)));
+      out_.blocked = invalid(why_no_gang(books_.objects, kind, draft_.name));
       return;
     }
+    for (const std::string& name : group_->together)
+      depends_.push_back(gang_key(kind, key_of(draft_.ns, name)));
     draft_.saw_object = true;
     draft_.size = of_.rules_.size_of_group(
         draft_, group_->as_one ? std::max(group_->least, draft_.bound) : group_->least);
@@ -168,6 +168,8 @@ class DraftSettings::OfPods {
       out_.blocked = invalid(fmt::format("{} {} cannot be read: {}", word, draft_.name, group_->wrong));
     } else if (!group_->unsupported.empty()) {
       out_.blocked = reason_of(ReasonCode::kUnsupported, fmt::format("{}: {}", word, group_->unsupported));
+    } else if (auto wrong = unreadable_beside(books_.objects, kind, *group_); !wrong.empty()) {
+      out_.blocked = invalid(std::move(wrong));
     } else {
       take_turns();
       if (draft_.bound == 0) out_.blocked = lacks_parts(*group_, draft_.roles, draft_.size);
@@ -183,14 +185,18 @@ class DraftSettings::OfPods {
   void choose_turns() {
     if (!group_->chooses()) return set_turns(Turn::kAny);
     if (!all_are_there()) return set_turns(Turn::kNow);
-    std::vector<std::int64_t> bound;
+    out_.enough = dialect::choose_turns(draft_.roles, *group_, draft_.size, bound_by_role()) &&
+                  draft_.bound >= draft_.size;
+  }
+
+  std::vector<std::int64_t> bound_by_role() const {
+    std::vector<std::int64_t> out;
     for (const Role& role : draft_.roles) {
-      bound.push_back(0);
-      for (const auto pod : role.slots)
-        bound.back() += pod != kNoIx && !books_.pods[pod].pod.spec.node_name.empty() ? 1 : 0;
+      out.push_back(std::count_if(role.slots.begin(), role.slots.end(), [&](std::uint32_t pod) {
+        return pod != kNoIx && !books_.pods[pod].pod.spec.node_name.empty();
+      }));
     }
-    out_.enough =
-        dialect::choose_turns(draft_.roles, *group_, draft_.size, bound) && draft_.bound >= draft_.size;
+    return out;
   }
 
   void set_turns(Turn turn) {
@@ -209,6 +215,10 @@ class DraftSettings::OfPods {
     }
     if (draft_.too_many) {
       out_.blocked = invalid(too_many_places(said_.least));
+      return;
+    }
+    if (draft_.loose) {
+      draft_.size = draft_.bound;
       return;
     }
     group_ = &said_;
@@ -262,6 +272,10 @@ class DraftSettings::OfPods {
 
   void count() {
     draft_.size = std::max<std::int64_t>(draft_.size, 1);
+    if (draft_.loose) {
+      out_.counts = count_loose(draft_.roles, bound_by_role());
+      return;
+    }
     // Where some pods have ended, the rest may be of any part.
     const bool whole = group_ != nullptr && all_are_there();
     out_.counts = count_roles(draft_.roles, draft_.size, whole ? group_ : nullptr);
@@ -535,23 +549,6 @@ class DraftSettings::OfPods {
     if (const Reason* wait = owner_->claim_wait(); wait != nullptr && !out_.blocked) out_.blocked = *wait;
   }
 
-  // Members that start together cannot have a claim that one pod alone may use.
-  void refuse_shared_claims() {
-    std::map<std::string, std::int64_t> users;
-    for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
-      for (const CountedTerm& term : draft_.roles[r].shape->terms) {
-        if (term.level.empty()) users[term.selector] += out_.counts[r].least;
-      }
-    }
-    for (const auto& [claim, pods] : users) {
-      if (pods < 2 || out_.blocked) continue;
-      out_.blocked = invalid(fmt::format(
-          "{} of its pods mount {}, which only one pod may use (ReadWriteOncePod): create it with "
-          "another access mode, or one for each pod",
-          pods, claim));
-    }
-  }
-
   // A single member may rule out the whole.
   void apply_members() {
     if (draft_.unreadable > 0) {
@@ -561,7 +558,7 @@ class DraftSettings::OfPods {
                                  : fmt::format("pod {}: {}", wrong.pod.meta.name, wrong.pod.problem));
     }
     wait_for_claims();
-    refuse_shared_claims();
+    if (!out_.blocked) out_.blocked = refused_claims(draft_, out_);
     if (!differs_.empty() && draft_.bound < draft_.pods && !out_.blocked) {
       out_.blocked = reason_of(
           ReasonCode::kUnsupported,

@@ -34,6 +34,8 @@ class DraftSettings {
   void refuse(const Draft& draft, const Pod& pod, const std::vector<const Meta*>& sources,
               const std::vector<PriorityKey>& priorities, Settings& settings,
               std::vector<std::string>& depends) const;
+  // Members that start together cannot have a claim that one pod alone may use.
+  static std::optional<Reason> refused_claims(const Draft& draft, const Settings& settings);
   void say_gates(const Draft& draft, const Pod& pod, Settings& settings) const;
   // Work of a queue with admission checks waits if no controller can be asked.
   void require_checks(const Draft& draft, Settings& settings) const;

@@ -84,7 +84,8 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
     set.least = settings.counts[i].least;
     if (i < settings.kept.size() && settings.kept[i] != 0)
       set.bands = {{.count = set.count, .priority = kNeverVictim, .protected_from_reclaim = true}};
-    if (draft.system != nullptr && draft.system->surplus_preempts && set.bands.empty()) claim_surplus(set);
+    const bool claims = draft.loose || (draft.system != nullptr && draft.system->surplus_preempts);
+    if (claims && set.bands.empty()) claim_surplus(set);
     // Slots are told one by one, but for those that have no pod and wait.
     set.present = draft.waits || !role.expected.empty() ? set.count : 0;
     if (!grouped && !near) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -53,6 +54,23 @@ const OwnerRecord* grouper_of(const Draft& draft, const PodBook& pods, const Own
   return nullptr;
 }
 
+// When the patience of a gang ends; nothing: it has none, or waits for all of its pods.
+std::optional<TimeMs> end_of_patience(const Draft& draft, const PodBook& pods) {
+  const Patience* patience = draft.said.patience();
+  if (patience == nullptr) return std::nullopt;
+  std::optional<TimeMs> started;
+  for (const Role& role : draft.roles) {
+    for (const auto ix : role.slots) {
+      if (ix == kNoIx || pods[ix].pod.started == 0 || pods[ix].pod.spec.node_name.empty()) continue;
+      started = std::min(started.value_or(pods[ix].pod.started), pods[ix].pod.started);
+    }
+  }
+  const TimeMs waits_until = draft.first_created + patience->time;
+  // It has started as a gang.
+  if (started && (!patience->soft || *started < waits_until)) return *started + patience->time;
+  return patience->soft ? std::optional(waits_until) : std::nullopt;
+}
+
 }  // namespace
 
 void promise_roles(Draft& draft, const OwnerRecord& owner) {
@@ -98,6 +116,27 @@ void FutureSlots::expect_later_sets(Draft& draft, const Ask& ask, std::vector<Sl
   }
 }
 
+// Once it is none, it is none until all of its pods have lost their nodes.
+void FutureSlots::settle_patience(Draft& draft) {
+  const auto end = end_of_patience(draft, books_.pods);
+  draft.loose = (end && *end <= now_) || (draft.loose && draft.bound > 0);
+  if (end && !draft.loose) ends_.emplace(*end, draft.uid);
+}
+
+std::vector<std::string> FutureSlots::pass(TimeMs now) {
+  now_ = std::max(now_, now);
+  std::vector<std::string> out;
+  while (!ends_.empty() && ends_.begin()->first <= now_) {
+    out.push_back(ends_.begin()->second);
+    ends_.erase(ends_.begin());
+  }
+  return out;
+}
+
+TimeMs FutureSlots::next_end() const {
+  return ends_.empty() ? std::numeric_limits<TimeMs>::max() : ends_.begin()->first;
+}
+
 // Pods that have ended are not made again: of which part they were is not known.
 void FutureSlots::expect_declared(Draft& draft, std::vector<SlotUpdate>& out) {
   const GangObject gang = draft.said.object(draft.size_key);
@@ -105,7 +144,8 @@ void FutureSlots::expect_declared(Draft& draft, std::vector<SlotUpdate>& out) {
   const auto shape_of = [&](const std::string& part) { return declared_shape(draft.said.pod_of(part)); };
   const bool any = std::any_of(gang.parts.begin(), gang.parts.end(),
                                [&](const GangPart& part) { return draft.said.pod_of(part.name) != nullptr; });
-  draft.too_many = any && !budget_.take(draft.ns, draft.uid, gang.least);
+  if (draft.loose) budget_.give_back(draft.ns, draft.uid);
+  draft.too_many = any && !draft.loose && !budget_.take(draft.ns, draft.uid, gang.least);
   for (const GangPart& part : gang.parts) {
     std::int64_t to_come = part.least;
     for (const Role& role : draft.roles)
@@ -115,7 +155,7 @@ void FutureSlots::expect_declared(Draft& draft, std::vector<SlotUpdate>& out) {
     const std::int64_t off = std::min(ended, to_come);
     ended -= off;
     to_come -= off;
-    if (draft.too_many || !gang.wrong.empty()) to_come = 0;
+    if (draft.too_many || draft.loose || !gang.wrong.empty()) to_come = 0;
     auto role = std::find_if(draft.roles.begin(), draft.roles.end(),
                              [&](const Role& r) { return r.declared && r.part == part.name; });
     if (role == draft.roles.end()) {
@@ -145,6 +185,7 @@ std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
   }
   if (draft.kind != GangKind::kSized || draft.roles.empty()) return out;
   if (draft.said.any()) {
+    settle_patience(draft);
     expect_declared(draft, out);
     return out;
   }

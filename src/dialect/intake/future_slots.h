@@ -13,9 +13,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "dialect/books/place_budget.h"
 #include "dialect/books/template_book.h"
 #include "dialect/intake/draft_rules.h"
@@ -40,6 +43,11 @@ class FutureSlots {
   // Places for the pods that a slice adds to its owner are kept until they come.
   void expect_growth(Draft& draft, const HandOver& what);
 
+  // It is `now`, from now on. The gangs (uid) whose patience may have ended (SaidGang::patience): each is to follow() anew.
+  std::vector<std::string> pass(TimeMs now);
+  // When the next one's ends; the largest time: none does.
+  TimeMs next_end() const;
+
   // The draft is no more: others may have its places.
   void give_back(const Draft& draft) { budget_.give_back(draft.ns, draft.uid); }
   // Drafts (uid) that were turned away, where places have become free since the last call.
@@ -50,6 +58,8 @@ class FutureSlots {
   // The same for a group of an owner.
   void expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out);
   void expect_declared(Draft& draft, std::vector<SlotUpdate>& out);
+  // Whether it is a gang still (Draft::loose).
+  void settle_patience(Draft& draft);
   std::shared_ptr<const PodTemplate> declared_shape(const std::string* json);
   // Places that its owner does not want any more are freed.
   void end_growth(Draft& draft);
@@ -59,6 +69,8 @@ class FutureSlots {
   TemplateBook& templates_;
   EngineEvents& events_;
   PlaceBudget budget_;
+  TimeMs now_ = 0;
+  std::set<std::pair<TimeMs, std::string>> ends_;  // of patience, by uid
 };
 
 // Makes a role for each set of an owner, in their order, where the draft has none yet.

@@ -1,5 +1,7 @@
 #include "dialect/intake/intake.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -80,7 +82,9 @@ void Intake::remove(Kind kind, std::string_view ns, std::string_view name, std::
 }
 
 void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, std::string message) {
-  impl_->refresh_dependents(impl_->books.objects.note_problem(kind, key_of(ns, name), std::move(message)));
+  const std::string itself = fmt::format("{}: ", describe(kind, ns, name));
+  if (message.starts_with(itself)) message.erase(0, itself.size());
+  impl_->refresh_dependents(impl_->books.objects.note_problem(kind, key_of(ns, name), message));
 }
 
 void Intake::Impl::refresh_dependents(const std::string& key) {

@@ -47,6 +47,7 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
   out.whole = draft.whole;
   const OwnerRecord* record = books.owner_of(draft);
   if (record == nullptr || !rules.may_hold(record->ask)) return out;
+  if (!record->ask.suspended && books.owners.has_further(*record)) return out;  // its switch would not end it
   out.owner = &record->ask;
   out.suspended = rules.holds(draft);
   out.revision = draft.revision;

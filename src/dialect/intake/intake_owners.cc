@@ -19,7 +19,7 @@ void leave_out_others(Ask& ask, const IntakeConfig& config) {
   }
 }
 
-// One more or fewer below it changes which of them are gangs of their own.
+// One more or fewer below it, or one that is suspended or resumed, changes which of them are gangs of their own.
 bool has_gangs_below(const OwnerBook& owners, const std::string& uid) {
   const OwnerRecord* owner = owners.find(uid);
   return owner != nullptr && owner->ask.kind->further_are_gangs;
@@ -53,6 +53,7 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   leave_out_others(ask, books.config);
   const bool routes_change =
       known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
+  const bool rank_changes = known == nullptr || known->ask.suspended != ask.suspended;
   missing_owners.erase(uid);
   const Owner above = meta.controller;
   const std::string by_name = owner_key(kind, meta.ns, meta.name);
@@ -69,10 +70,9 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
     refresh_dependents(key);
   }
   sync_owner(uid);
-  if (known == nullptr) {
-    recount(uid);
-    if (has_gangs_below(books.owners, above.uid)) reroute_dependents(owner_key(above.uid), Moves::kAll);
-  }
+  if (known == nullptr) recount(uid);
+  if (rank_changes && has_gangs_below(books.owners, above.uid))
+    reroute_dependents(owner_key(above.uid), Moves::kAll);
   recount(above.uid);
 }
 

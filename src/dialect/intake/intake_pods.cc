@@ -65,6 +65,12 @@ void drop_unused(Pod& pod, const PodRecord* known, bool ours) {
   }
 }
 
+// Its gang is one for so long from then on.
+bool begins_to_run(const IntakeBooks& books, const PodRecord& record, const Pod& pod) {
+  return record.draft != kNoIx && record.pod.started != pod.started &&
+         books.drafts[record.draft].said.patience() != nullptr;
+}
+
 // Whether the pod still asks for what its record says.
 bool asks_the_same(const PodRecord& record, const Pod& pod, bool ours) {
   return (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod &&
@@ -121,6 +127,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       if (record.draft != kNoIx && has_told_object(books.drafts[record.draft]) &&
           (record.pod.phase != pod.phase || record.pod.meta.deleting != pod.meta.deleting))
         ends.changed(books.drafts[record.draft].uid);
+      const bool begins = begins_to_run(books, record, pod);
       const std::string node = pod.spec.node_name;
       pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
       pod.spec.pod = {};
@@ -130,15 +137,13 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       if (!ours) return note_volumes(ix);
       if (slots.set_claim_wait(record, std::move(claim_wait)) || marks_changed) refresh(record.draft);
       set_state(ix, bound ? state : rules.state_without_node(record), node);
+      if (begins) refresh(record.draft);
       return note_volumes(ix);
     }
     drop(ix);
   }
 
-  PodRecord fresh;
-  fresh.membership = std::move(membership);
-  fresh.topology = std::move(topology);
-  fresh.state = state;
+  PodRecord fresh{.membership = std::move(membership), .topology = std::move(topology), .state = state};
   fresh.own = fresh.saw_owner =
       books.owners.of(pod.meta) != nullptr && books.owners.missing_of(pod.meta) == nullptr;
   fresh.shape = templates.share(std::move(pod.spec.pod));
@@ -250,7 +255,8 @@ void Intake::Impl::set_state(std::uint32_t ix, SlotState state, const std::strin
   }
   const Draft& draft = books.drafts[record.draft];
   const Role& role = draft.roles[record.role];
-  if (now_bound && (role.turn != Turn::kAny || role.kept || draft.as_one)) refresh(record.draft);
+  if (now_bound && (role.turn != Turn::kAny || role.kept || draft.as_one || draft.loose))
+    refresh(record.draft);
 }
 
 }  // namespace berth::dialect

@@ -7,6 +7,17 @@
 
 namespace berth::dialect {
 
+void IntakePromises::pass(TimeMs now) {
+  Impl& s = *impl_;
+  for (const std::string& uid : s.future.pass(now)) {
+    if (const auto ix = s.books.drafts.find(uid); ix != kNoIx) s.refresh(ix);
+  }
+}
+
+TimeMs IntakePromises::next_time() const {
+  return impl_->future.next_end();
+}
+
 void IntakePromises::set_released(std::string_view workload, bool released) {
   Impl& s = *impl_;
   const auto ix = s.books.drafts.find(workload);

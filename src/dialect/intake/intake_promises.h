@@ -62,6 +62,12 @@ class IntakePromises : public IntakeView {
   void set_standing(std::string_view workload, Standing standing);
   bool is_stopped(std::string_view workload) const;
 
+  // It is `now`, from now on, for gangs that are one for a time alone (SaidGang::patience): drain() tells which are none any more. Never
+  // goes back. Cost: O(gangs whose time has ended).
+  void pass(TimeMs now);
+  // When the next one is none any more; the largest time: none.
+  TimeMs next_time() const;
+
   // The claims of this pod that need something before it is bound to the node (volumes/claim_step.h). Nothing: it may be bound.
   std::vector<ClaimStep> claim_steps(std::string_view pod_uid, const std::string& node) const;
   // Whether pods that this owner makes will have claims that are not bound yet, as far as its templates say.

@@ -114,6 +114,16 @@ std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t 
   return RoleCounts(roles, object).count(size);
 }
 
+std::vector<RoleCount> count_loose(const std::vector<Role>& roles, const std::vector<std::int64_t>& bound) {
+  std::vector<RoleCount> out;
+  for (std::size_t r = 0; r < roles.size(); ++r)
+    out.push_back({static_cast<std::int64_t>(roles[r].slots.size()), bound[r]});
+  if (std::any_of(bound.begin(), bound.end(), [](std::int64_t pods) { return pods > 0; })) return out;
+  const auto first = std::find_if(roles.begin(), roles.end(), [](const Role& r) { return pods_of(r) > 0; });
+  if (first != roles.end()) out[static_cast<std::size_t>(first - roles.begin())].least = 1;
+  return out;
+}
+
 std::optional<Reason> lacks_parts(const GangObject& object, const std::vector<Role>& roles,
                                   std::int64_t size) {
   if (object.chooses()) return lacks_subgroups(object, roles, size);

@@ -14,6 +14,9 @@ namespace berth::dialect {
 std::vector<RoleCount> count_roles(const std::vector<Role>& roles, std::int64_t size,
                                    const GangObject* object);
 
+// The same of a gang that is none any more (Draft::loose). It needs its pods that have nodes (`bound`, by role), and without these any one.
+std::vector<RoleCount> count_loose(const std::vector<Role>& roles, const std::vector<std::int64_t>& bound);
+
 // Makes the pod sets of an owner of several the roles, once all of them are there.
 void count_sets(const Draft& draft, const Ask& ask, std::vector<RoleCount>& counts);
 // A gang that starts with fewer than all of its pods. Where all of them together may lack some, the largest sets lack most.

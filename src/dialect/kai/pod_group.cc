@@ -19,7 +19,6 @@ class Arranger {
     KaiSubgroup root;
     root.parts = parts;
     group_.least = std::max(group_.least, visit(root, 0, group_.needs));
-    if (group_.chooses()) refuse_topologies();
   }
 
  private:
@@ -39,17 +38,6 @@ class Arranger {
       subgroup = below.front();
     }
     return subgroup;
-  }
-
-  // Subgroups that are chosen from others start in turn: each is placed on its own.
-  void refuse_topologies() {
-    for (GangRing& ring : group_.rings) {
-      if (!ring.topology.required.empty())
-        group_.unsupported = fmt::format(
-            "topologyConstraint of subgroup {}, beside a minSubGroup below the number of subgroups",
-            ring.name);
-      ring.topology = {};
-    }
   }
 
   // Makes parts and rings of the subgroups in it, and `needs` the number of these that it needs. The fewest pods of it.

@@ -135,7 +135,8 @@ struct OwnerKind {
 
   // Its controller may take so long to make the first pod after its release; 0: as long as any (--gang-deadline).
   DurationMs pods_within = 0;
-  // The oldest of the owners below it is part of it. Each further one is a gang of its own (the second RayCluster of a RayService).
+  // The oldest of the owners below it is part of it. Each further one is a gang of its own (the second RayCluster of a RayService). Its
+  // switch reaches the newest alone, so while there are several its pods are deleted to end it.
   bool further_are_gangs = false;
 
   bool can_be_held() const { return release != nullptr; }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/integers.h"
 #include "dialect/base/names.h"
 #include "text/json.h"
 #include "text/quantity.h"
@@ -12,6 +14,7 @@ namespace berth::dialect {
 namespace {
 
 constexpr std::int64_t kMost = 1'000'000;
+constexpr std::int64_t kMostSeconds = 1'000'000'000;
 constexpr std::size_t kMostGroups = 256;
 
 // A pod of a task group, as far as it chooses nodes; "": the group does not say what it asks for.
@@ -63,6 +66,38 @@ void read_groups(std::string_view said, SaidGang& out) {
   }
 }
 
+// "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Soft". Other parameters say nothing about a gang.
+void read_parameters(std::string_view said, SaidGang& out) {
+  constexpr DurationMs kYuniKornTimeout = 900 * kSecond;  // its default
+  std::optional<DurationMs> time;
+  bool soft = false;
+  while (!said.empty()) {
+    const auto end = std::min(said.find(' '), said.size());
+    const std::string_view one = said.substr(0, end);
+    said.remove_prefix(std::min(end + 1, said.size()));
+    const auto equals = std::min(one.find('='), one.size());
+    const std::string_view name = one.substr(0, equals);
+    const std::string_view value = one.substr(std::min(equals + 1, one.size()));
+    if (name == "placeholderTimeoutInSeconds") {
+      const auto seconds = to_integer(value, 1, kMostSeconds);
+      if (!seconds) {
+        out.wrong = fmt::format("{}: placeholderTimeoutInSeconds \"{}\" is not an integer from 1 to {}",
+                                kYuniKornParameters, value, kMostSeconds);
+        return;
+      }
+      time = *seconds * kSecond;
+    } else if (name == "gangSchedulingStyle") {
+      if (value != "Soft" && value != "Hard") {
+        out.wrong =
+            fmt::format("{}: gangSchedulingStyle \"{}\" is not Soft or Hard", kYuniKornParameters, value);
+        return;
+      }
+      soft = value == "Soft";
+    }
+  }
+  if (time || soft) out.patience = Patience{time.value_or(kYuniKornTimeout), soft};
+}
+
 }  // namespace
 
 std::optional<SaidGang> yunikorn_gang(const Meta& pod) {
@@ -74,6 +109,7 @@ std::optional<SaidGang> yunikorn_gang(const Meta& pod) {
   SaidGang out{"YuniKorn", kYuniKornGroups, std::string(app.empty() ? pod.name : app), std::string(group)};
   if (app.empty()) out.wrong = fmt::format("{} is required beside a task group", kYuniKornApp);
   if (!groups.empty()) read_groups(groups, out);
+  read_parameters(pod.annotation(kYuniKornParameters), out);
   return out;
 }
 

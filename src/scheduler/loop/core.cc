@@ -320,6 +320,7 @@ void Core::grant_sizes(std::vector<Decision>& decisions) {
 }
 
 void Core::turn(TimeMs now) {
+  intake_.pass(now);
   carrier_.tick(now);
   on_demand_.tick(now);
   gangs_.ended.work(now);
@@ -458,7 +459,8 @@ TimeMs Core::next_due() const {
   const TimeMs audit = audit_.next_due() + (carrier_.busy() > 0 ? kAuditPatience : 0);
   return std::min({carrier_.next_due(), on_demand_.next_due(), reporter_.next_due(),
                    workload_objects_.next_due(), queue_statuses_.next_due(), gangs_.statuses.next_due(),
-                   audit, gangs_.ended.next_due(), missing_.next_look, engine_.engine().next_time()});
+                   audit, gangs_.ended.next_due(), missing_.next_look, engine_.engine().next_time(),
+                   intake_.next_time()});
 }
 
 void Core::on_bound(const dialect::PodView& pod, std::string_view node, DurationMs since_decision) {

@@ -87,6 +87,7 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
 }
 
 void Core::recover(TimeMs now) {
+  intake_.pass(now);
   std::deque<Event> all = intake_.take_events();
   BoundWork found;
   for (const Event& event : all) {

@@ -2,12 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"
 
 namespace berth::dialect {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::node_yaml;
@@ -143,6 +147,100 @@ TEST(DeclaredMembers, TheirPlacesAreBounded) {
                            R"("minResource":{"cpu":"1"}}])"));
   EXPECT_THAT(world.decide(), IsEmpty());
   EXPECT_THAT(to_text(*world.intake.blocked(kSpark)), HasSubstr("300000 slots"));
+}
+
+// The driver of such an application, with YuniKorn's parameters. `started`: seconds from the beginning.
+std::string driver_with(const std::string& parameters, const std::string& node = "", int started = 0) {
+  std::string out = spark_driver(kGroups, node);
+  const std::string mark = "annotations: {";
+  out.insert(out.find(mark) + mark.size(),
+             "yunikorn.apache.org/schedulingPolicyParameters: '" + parameters + "', ");
+  if (started == 0) return out;
+  const std::string status = "status: {phase: Running, startTime: '1970-01-01T00:0" +
+                             std::to_string(started / 60) + ":" + (started % 60 < 10 ? "0" : "") +
+                             std::to_string(started % 60) + "Z'}\n";
+  return out.insert(out.find("---\n"), status);
+}
+
+std::string two_executors(const std::string& node = "") {
+  return task_of("e0", "executor", 2, "", node) + task_of("e1", "executor", 2, "", node);
+}
+
+std::vector<std::string> starts_at(World& world, TimeMs now) {
+  world.intake.pass(now);
+  world.drain();
+  std::vector<std::string> out;
+  for (const Decision& decision : world.decide(now)) {
+    for (const SlotPlacement& slot : decision.slots) {
+      const auto pod = world.intake.pod_at(decision.workload, slot.pod_set, slot.index);
+      out.push_back(pod ? std::string(pod->name) : "nobody");
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(DeclaredMembers, OfASoftGangStartOneByOneWhenItsTimeHasPassed) {
+  World world;
+  world.apply(big_node("n0", 4) + driver_with("placeholderTimeoutInSeconds=60 gangSchedulingStyle=Soft") +
+              two_executors());
+  EXPECT_THAT(starts_at(world, 59 * kSecond), IsEmpty()) << "two of three executors have room";
+  EXPECT_GT(world.intake.next_time(), 60 * kSecond);
+  EXPECT_LT(world.intake.next_time(), 61 * kSecond);
+  EXPECT_THAT(starts_at(world, 61 * kSecond), ElementsAre("driver", "e0", "e1"));
+  world.apply(driver_with("placeholderTimeoutInSeconds=60 gangSchedulingStyle=Soft", "n0", 62) +
+              two_executors("n0") + task_of("e2", "executor", 2));
+  EXPECT_THAT(starts_at(world, 70 * kSecond), IsEmpty()) << "there is no room";
+  world.apply(big_node("n1", 2));
+  EXPECT_THAT(starts_at(world, 80 * kSecond), ElementsAre("e2"));
+  EXPECT_THAT(world.refused, IsEmpty());
+  EXPECT_TRUE(world.engine.audit());
+}
+
+TEST(DeclaredMembers, OfAGangThatIsNotSoftWaitForAllOfThem) {
+  for (const char* parameters : {"gangSchedulingStyle=Hard", "placeholderTimeoutInSeconds=60",
+                                 "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard"}) {
+    World world;
+    world.apply(big_node("n0", 4) + driver_with(parameters) + two_executors());
+    EXPECT_THAT(starts_at(world, 10'000 * kSecond), IsEmpty()) << parameters;
+  }
+  World world;
+  world.apply(big_node("n0", 4) + driver_with("gangSchedulingStyle=Soft") + two_executors());
+  EXPECT_THAT(starts_at(world, 899 * kSecond), IsEmpty());
+  EXPECT_THAT(starts_at(world, 901 * kSecond), ElementsAre("driver", "e0", "e1")) << "YuniKorn's default";
+}
+
+// After a restart, too: what the pods say of their start is enough.
+TEST(DeclaredMembers, GiveTheirPlacesBackSoLongAfterTheStart) {
+  for (const char* style : {"", " gangSchedulingStyle=Soft", " gangSchedulingStyle=Hard"}) {
+    const std::string parameters = std::string("placeholderTimeoutInSeconds=60") + style;
+    World world;
+    world.apply(big_node("n0", 6) + driver_with(parameters));
+    EXPECT_THAT(starts_at(world, 10 * kSecond), ElementsAre("driver", "nobody", "nobody", "nobody"));
+    world.apply(driver_with(parameters, "n0", 10) + task_of("e0", "executor", 2, "", "n0") +
+                pod_yaml("other", 2));
+    EXPECT_THAT(starts_at(world, 69 * kSecond), IsEmpty()) << "two places are kept";
+    EXPECT_THAT(starts_at(world, 71 * kSecond), ElementsAre("other")) << parameters;
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_FALSE(world.intake.expects(kSpark, 1, i)) << i;
+    world.apply(task_of("e1", "executor", 2));
+    EXPECT_THAT(starts_at(world, 72 * kSecond), ElementsAre("e1")) << "it needs none of the others";
+    EXPECT_THAT(world.refused, IsEmpty());
+    EXPECT_TRUE(world.engine.audit());
+  }
+}
+
+TEST(DeclaredMembers, WaitWhereTheirParametersCannotBeRead) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"placeholderTimeoutInSeconds=soon", "placeholderTimeoutInSeconds \"soon\" is not an integer"},
+      {"placeholderTimeoutInSeconds=0", "placeholderTimeoutInSeconds \"0\""},
+      {"gangSchedulingStyle=soft", "gangSchedulingStyle \"soft\" is not Soft or Hard"}};
+  for (const auto& [parameters, why] : kWrong) {
+    World world;
+    world.apply(big_node("n0", 8) + driver_with(parameters));
+    EXPECT_THAT(starts_at(world, kSecond), IsEmpty());
+    ASSERT_NE(world.intake.blocked(kSpark), nullptr);
+    EXPECT_THAT(world.intake.blocked(kSpark)->detail, HasSubstr(why));
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::node_yaml;
+using ::testing::Not;
 using testing::pod_yaml;
 using ::testing::UnorderedElementsAre;
 using testing::World;
@@ -164,6 +165,67 @@ TEST(KaiSubgroups, AGangWhosePartIsGoneIsNotWhole) {
   world.apply(kai_pod("b0", "b"));
   EXPECT_THAT(kai_placed(world), ElementsAre("b0"));
   EXPECT_EQ(world.told.at(kKaiTrain).root.pod_sets[0].least, 2);
+}
+
+// Two replicas of a head and two workers, each within a rack. One is enough.
+constexpr const char* kRackReplicas =
+    "{minSubGroup: 1, subGroups: [{name: a, topologyConstraint: {topology: t, requiredTopologyLevel: rack}}, "
+    "{name: a-head, parent: a, minMember: 1}, {name: a-work, parent: a, minMember: 2}, {name: b, "
+    "topologyConstraint: {topology: t, requiredTopologyLevel: rack}}, {name: b-head, parent: b, minMember: "
+    "1}, "
+    "{name: b-work, parent: b, minMember: 2}]}";
+
+std::string racks() {
+  return "apiVersion: kai.scheduler/v1alpha1\nkind: Topology\nmetadata: {name: t}\nspec: {levels: "
+         "[{nodeLabel: "
+         "rack}, {nodeLabel: kubernetes.io/hostname}]}\n---\n";
+}
+
+std::string in_rack(const std::string& node, const std::string& rack, int gpus) {
+  return node_yaml(node, gpus, "    rack: " + rack + "\n");
+}
+
+// "a0->n1", as they are placed.
+std::vector<std::string> kai_nodes(World& world) {
+  std::vector<std::string> out;
+  for (const std::string& start : world.started(world.decide())) {
+    std::istringstream pods(start.substr(start.find(' ') + 1));
+    for (std::string one; pods >> one;) out.push_back(one);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Each starts whole in a rack of its own choice: the first that is chosen, and those that follow.
+TEST(KaiSubgroups, ReplicasThatAreChosenLieInOneRackEach) {
+  World world;
+  world.apply(racks() + in_rack("n0", "r0", 2) + in_rack("n1", "r1", 2) + kai_group(kRackReplicas) +
+              kai_replica("a") + kai_replica("b"));
+  EXPECT_THAT(kai_nodes(world), IsEmpty()) << "four GPUs, and no rack has three";
+  EXPECT_THAT(kai_why(world), Not(HasSubstr("topologyConstraint")));
+  world.apply(in_rack("n2", "r1", 2));
+  EXPECT_THAT(kai_nodes(world),
+              UnorderedElementsAre(::testing::StartsWith("a0->"), ::testing::StartsWith("a1->"),
+                                   ::testing::StartsWith("a2->")));
+  world.apply(kai_pod("a0", "a-head", "n1") + kai_pod("a1", "a-work", "n1") + kai_pod("a2", "a-work", "n2"));
+  EXPECT_THAT(kai_nodes(world), IsEmpty()) << "three GPUs are left in two racks";
+  EXPECT_EQ(kai_later(world, "b0"), "") << "its turn has come";
+  world.apply(in_rack("n3", "r0", 1));
+  EXPECT_THAT(kai_nodes(world),
+              UnorderedElementsAre(HasSubstr("->n0"), HasSubstr("->n0"), HasSubstr("->n3")));
+  EXPECT_THAT(world.refused, IsEmpty());
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// A pod that is made again goes to the rack of its replica.
+TEST(KaiSubgroups, APodOfAChosenReplicaGoesBackToItsRack) {
+  World world;
+  world.apply(racks() + in_rack("n0", "r0", 3) + in_rack("n1", "r1", 3) + in_rack("n2", "r2", 8) +
+              kai_group(kRackReplicas) + kai_pod("a0", "a-head", "n0") + kai_pod("a1", "a-work", "n0") +
+              kai_pod("b0", "b-head", "n1") + kai_pod("b1", "b-work", "n1") + kai_pod("b2", "b-work", "n1") +
+              kai_pod("a2", "a-work"));
+  EXPECT_THAT(kai_nodes(world), ElementsAre("a2->n0"));
+  EXPECT_TRUE(world.engine.audit());
 }
 
 }  // namespace

@@ -126,13 +126,17 @@ TEST(KaiPodGroup, SubgroupsOfSubgroupsAskForLevels) {
   EXPECT_TRUE(group.parts_ask_for_topology());
 }
 
+TEST(KaiPodGroup, SubgroupsThatAreChosenKeepTheirLevels) {
+  const auto group = group_of(
+      "{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
+      "parent: g}, {name: b, parent: g}, {name: some, minSubGroup: 1}, {name: c, parent: some}, "
+      "{name: d, parent: some}]}");
+  EXPECT_EQ(group.unsupported, "");
+  EXPECT_TRUE(group.chooses());
+  EXPECT_THAT(group.rings_of("a"), ElementsAre(GangRing{"g", "", {"rack", "", 0, ""}}));
+}
+
 TEST(KaiPodGroup, NamesWhatItCannotCarryOut) {
-  EXPECT_THAT(
-      group_of("{subGroups: [{name: g, topologyConstraint: {requiredTopologyLevel: rack}}, {name: a, "
-               "parent: g}, {name: b, parent: g}, {name: some, minSubGroup: 1}, {name: c, parent: some}, "
-               "{name: d, parent: some}]}")
-          .unsupported,
-      HasSubstr("topologyConstraint of subgroup g"));
   EXPECT_THAT(group_of("{minSubGroup: 3, subGroups: [{name: a}, {name: b}]}").wrong,
               HasSubstr("needs 3 subgroups"));
   EXPECT_THAT(group_of("{subGroups: [{name: a, parent: x}]}").wrong, HasSubstr("no subgroup x"));

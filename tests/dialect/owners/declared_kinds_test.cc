@@ -139,43 +139,104 @@ TEST(RayServices, AreTheGangOfTheirCluster) {
   EXPECT_THAT(started[0].slots, SizeIs(8));
 }
 
+// A RayService of a head and a worker, one of its clusters, and the pods of this.
+std::string small_spec(const std::string& more = "") {
+  return more + "headGroupSpec: {" + kOneCpu + "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " +
+         kOneCpu + "}]";
+}
+
+std::string small_service(const std::string& more = "") {
+  return object_of("ray.io/v1", "RayService", "rs", kTeam, "rayClusterConfig: {" + small_spec(more) + "}");
+}
+
+std::string cluster_of_service(const std::string& name, int born, const std::string& more = "") {
+  const std::string time = ", creationTimestamp: '2026-01-01T00:00:0" + std::to_string(born) + "Z'";
+  return object_of("ray.io/v1", "RayCluster", name,
+                   std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs") + time,
+                   small_spec(more));
+}
+
+std::string pods_of_cluster(const std::string& name, const std::string& more = "") {
+  return ray_pod(name + "-h", "headgroup", name, more) + ray_pod(name + "-w", "gpu", name, more);
+}
+
+void end_pods(World& world, const std::string& cluster) {
+  for (const char* pod : {"-h", "-w"}) world.remove(Kind::kPod, cluster + pod);
+}
+
 // An upgrade makes a second cluster beside the first: a gang of its own, until it is the only one.
 TEST(RayServices, StartTheSecondClusterOfAnUpgradeWhole) {
-  const auto pods = [](const std::string& name, const std::string& more) {
-    return ray_pod(name + "-h", "headgroup", name, more) + ray_pod(name + "-w", "gpu", name, more);
-  };
-  const auto cluster = [](const std::string& name, int born) {
-    const std::string spec = "headGroupSpec: {" + std::string(kOneCpu) +
-                             "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]";
-    const std::string time = ", creationTimestamp: '2026-01-01T00:00:0" + std::to_string(born) + "Z'";
-    return object_of("ray.io/v1", "RayCluster", name,
-                     std::string(kTeam) + ", " + made_by("ray.io/v1", "RayService", "rs") + time, spec);
-  };
   World world;
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(3, "2Gi") +
-              object_of("ray.io/v1", "RayService", "rs", kTeam,
-                        "rayClusterConfig: {headGroupSpec: {" + std::string(kOneCpu) +
-                            "}, workerGroupSpecs: [{groupName: gpu, replicas: 1, " + kOneCpu + "}]}") +
-              cluster("rs-b", 1) + pods("rs-b", ""));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(3, "2Gi") + small_service() + cluster_of_service("rs-b", 1) +
+              pods_of_cluster("rs-b"));
   auto started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
   EXPECT_EQ(started[0].workload, "rs");
   EXPECT_THAT(started[0].slots, SizeIs(2));
-  world.apply(pods("rs-b", "nodeName: n0, "));
-  world.apply(pods("rs-a", "") + cluster("rs-a", 2));
+  world.apply(pods_of_cluster("rs-b", "nodeName: n0, "));
+  world.apply(pods_of_cluster("rs-a") + cluster_of_service("rs-a", 2));
   EXPECT_THAT(world.decide(), IsEmpty()) << "one CPU is left for two pods";
   world.apply(queue_of_cpus(4, "2Gi"));
   started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
   EXPECT_EQ(started[0].workload, "rs-a");
   EXPECT_THAT(started[0].slots, SizeIs(2));
-  world.apply(pods("rs-a", "nodeName: n0, "));
-  for (const char* pod : {"rs-b-h", "rs-b-w"}) world.remove(Kind::kPod, pod);
+  world.apply(pods_of_cluster("rs-a", "nodeName: n0, "));
+  end_pods(world, "rs-b");
   world.remove(*kind_named("RayCluster"), "rs-b");
   EXPECT_THAT(world.decide(), IsEmpty());
   EXPECT_FALSE(world.intake.workload("rs-a"));
   EXPECT_THAT(world.intake.pods_of("rs"), SizeIs(2));
   EXPECT_EQ(world.told.at("rs").root.pod_sets.size(), 2U);
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// KubeRay does not suspend the cluster that serves while a second one is made: so neither is the service, and its pods are deleted.
+TEST(RayServices, AreNotSuspendedInTheMiddleOfAnUpgrade) {
+  WorldThatHolds world;
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4, "2Gi") + small_service() + cluster_of_service("rs-b", 1) +
+              pods_of_cluster("rs-b", "nodeName: n0, "));
+  const auto is_switched = [&](const char* workload) {
+    const auto info = world.intake.workload(workload);
+    return info && info->owner != nullptr;
+  };
+  EXPECT_TRUE(is_switched("rs"));
+  world.apply(cluster_of_service("rs-a", 2) + pods_of_cluster("rs-a"));
+  EXPECT_FALSE(is_switched("rs"));
+  EXPECT_FALSE(is_switched("rs-a")) << "the service would resume its cluster";
+  // Deleted, the pods of the first come again. Both gangs wait, and each starts whole.
+  end_pods(world, "rs-b");
+  world.apply(queue_of_cpus(3, "2Gi") + pods_of_cluster("rs-b"));
+  auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_THAT(started[0].slots, SizeIs(2));
+  const std::string other = started[0].workload == "rs" ? "rs-a" : "rs";
+  EXPECT_NE(world.intake.workload(other), std::nullopt);
+  world.apply(pods_of_cluster(started[0].workload == "rs" ? "rs-b" : "rs-a", "nodeName: n0, "));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "one CPU is left for two pods";
+  end_pods(world, "rs-b");
+  world.remove(*kind_named("RayCluster"), "rs-b");
+  EXPECT_TRUE(is_switched("rs")) << "one cluster is left";
+  EXPECT_THAT(world.intake.pods_of("rs"), SizeIs(2));
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// A service that is changed while it waits suspended has two suspended clusters. KubeRay resumes the newer one alone: that is the
+// service's then, and the older one is none that the service needs.
+TEST(RayServices, ThatAreChangedWhileTheyWaitStartTheirNewerCluster) {
+  WorldThatHolds world;
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(2, "2Gi") + small_service("suspend: true, ") +
+              cluster_of_service("rs-b", 1, "suspend: true, ") +
+              cluster_of_service("rs-a", 2, "suspend: true, "));
+  auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0].workload, "rs");
+  world.intake.set_released("rs", true);
+  world.apply(small_service() + cluster_of_service("rs-a", 2) + pods_of_cluster("rs-a"));
+  EXPECT_FALSE(world.intake.workload("rs-a"));
+  EXPECT_THAT(world.intake.pods_of("rs"), SizeIs(2));
+  world.apply(pods_of_cluster("rs-a", "nodeName: n0, "));
+  EXPECT_THAT(world.decide(), IsEmpty());
   EXPECT_TRUE(world.engine.audit());
 }
 
