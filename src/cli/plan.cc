@@ -71,6 +71,11 @@ TimeMs start_time(const PlanOptions& options, const Prepared& prepared, const Pl
   return world.newest() + kMinute;
 }
 
+Status add_to(PlanWorld& world, PlanInput& input) {
+  for (const Unreadable& one : input.unreadable) world.unreadable(one.kind, one.ns, one.name, one.message);
+  return world.apply(std::move(input.objects));
+}
+
 // The changes of a step before the decision. An error names what it does not find.
 Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, const std::string& file) {
   if (step.complete_evictions) world.complete_evictions();
@@ -87,7 +92,7 @@ Status do_step(const ExpectedStep& step, PlanInput input, PlanWorld& world, cons
       return fail(ErrorCode::kInvalid, "{}: delete: there is no {} {}", file, kind_name, name);
     }
   }
-  return world.apply(std::move(input.objects));
+  return add_to(world, input);
 }
 
 // Queues without a single node, now or in any step, are asked about for their quota.
@@ -121,7 +126,7 @@ Result<Outcome> play(const PlanOptions& options, Prepared prepared) {
   if (prepared.input.kueue) apply(*prepared.input.kueue, intake, config);
   const auto& pods_ready = prepared.input.kueue ? prepared.input.kueue->pods_ready : std::nullopt;
   PlanWorld world(std::move(intake), config, pods_ready && pods_ready->from_eviction);
-  BERTH_TRY(world.apply(std::move(prepared.input.objects)));
+  BERTH_TRY(add_to(world, prepared.input));
   TimeMs now = start_time(options, prepared, world);
 
   Outcome out;

@@ -38,6 +38,16 @@ std::string almost(const text::Node& node, std::string_view key) {
   return {};
 }
 
+void note_unreadable(const text::Node& node, dialect::Kind kind, const std::string& message,
+                     PlanInput& input) {
+  const text::Node* name = node.at({"metadata", "name"});
+  const text::Node* ns = node.at({"metadata", "namespace"});
+  if (name == nullptr) return;
+  const std::string otherwise = dialect::is_namespaced(kind) ? "default" : "";
+  input.unreadable.push_back(
+      {kind, ns == nullptr ? otherwise : std::string(ns->text()), std::string(name->text()), message});
+}
+
 Status add_object(const text::Document& document, const text::Node& node,
                   const dialect::Misspellings* spelling, PlanInput& input, int depth) {
   const auto bad = [&](const text::Node& at, std::string_view what) {
@@ -78,7 +88,12 @@ Status add_object(const text::Document& document, const text::Node& node,
   if (input.objects.size() >= kMostObjects) {
     return fail(ErrorCode::kExhausted, "more than {} objects", kMostObjects);
   }
-  BERTH_ASSIGN(auto object, dialect::decode(document, node, *kind, {}));
+  auto decoded = dialect::decode(document, node, *kind, {});
+  if (!decoded) {
+    note_unreadable(node, *kind, decoded.error().message, input);
+    return tl::unexpected<Error>(std::move(decoded).error());
+  }
+  dialect::Object object = std::move(*decoded);
   using dialect::Kind;
   if (*kind == Kind::kCohort || *kind == Kind::kQueue || *kind == Kind::kVolcanoQueue ||
       *kind == Kind::kKaiQueue)

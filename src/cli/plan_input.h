@@ -16,12 +16,20 @@
 
 namespace berth::cli {
 
+// An object that was left out, as far as it says which one it is.
+struct Unreadable {
+  dialect::Kind kind;
+  std::string ns, name;
+  std::string message;
+};
+
 struct PlanInput {
   std::vector<dialect::Object> objects;       // in the order of the text
   std::map<std::string, SourcePlace> queues;  // where those with parents stand: "Cohort east"
   std::optional<TimeMs> now;                  // when a cluster was read
   std::vector<std::string> notes;             // what was read, and what was not
   std::vector<Error> bad;                     // objects that were left out, each with its place and field
+  std::vector<Unreadable> unreadable;         // of these, so that what names them says so
   std::vector<dialect::Misspelt>
       misspelt;  // names that are probably mistakes; the objects count all the same
   std::map<std::string, std::int64_t> unread;  // "Deployment (apps/v1)" -> how many

@@ -61,6 +61,11 @@ class PlanWorld {
 
   // Adds or replaces objects; owners get the pods that their controller would make.
   Status apply(std::vector<dialect::Object> objects);
+  // This object cannot be read: what was known of it before stays.
+  void unreadable(dialect::Kind kind, const std::string& ns, const std::string& name,
+                  const std::string& message) {
+    intake_.unreadable(kind, ns, name, message);
+  }
   // False: there is no such object.
   bool remove(dialect::Kind kind, const std::string& ns, const std::string& name);
   // All pods of the workload (namespace/name) succeed. False: there is none.

@@ -122,6 +122,13 @@ class BerthRay : public KindsTest {
     return out;
   }
 
+  // A RayService makes a second cluster for it.
+  void change_cluster(const std::string& name) {
+    patch(fmt::format("{}/{}", kRayServices, name),
+          {{"spec", {{"rayClusterConfig", {{"headGroupSpec", {{"rayStartParams", {{"num-cpus", "1"}}}}}}}}}});
+  }
+  std::size_t clusters() const { return get(ray_cluster(1).path)["items"].size(); }
+
   Dashboard dashboard_;
 };
 
@@ -143,6 +150,58 @@ TEST_F(BerthRay, AServiceWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
   expect_whole_life(services());
 }
 
+// Displaced while its second cluster waits: KubeRay suspends the newer cluster alone, so Berth deletes the pods of the one that serves.
+TEST_F(BerthRay, AServiceThatIsDisplacedInTheMiddleOfAnUpgradeComesBackWhole) {
+  ASSERT_NO_FATAL_FAILURE(start_ray(8));
+  grant(7);
+  ASSERT_NE(start_berth(), nullptr);
+  const JudgedKind kind = services();
+  create(kind.path, kind.body("svc", "low"));
+  expect_runs(kind, "svc");
+  change_cluster("svc");
+  EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
+  const JudgedKind other = ray_cluster(3);
+  create(other.path, other.body("top", "high"));
+  expect_runs(other, "top");
+  EXPECT_TRUE(eventually([&] { return occupying("svc") == 0 && pods("svc") == 2 * kind.pods; }))
+      << occupying("svc") << " of " << pods("svc") << said(kind, "svc");
+  EXPECT_FALSE(kind.suspended(named(kind, "svc"))) << "both clusters wait with their pods";
+  EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
+  expect_runs(kind, "svc");
+  grant(8);
+  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
+      << pods("svc") << said(kind, "svc");
+  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  // It can be displaced by its switch again.
+  create(other.path, other.body("more", "high"));
+  create(other.path, other.body("most", "high"));
+  expect_runs(other, "most");
+  EXPECT_TRUE(eventually([&] { return waits(kind, "svc"); })) << said(kind, "svc");
+  EXPECT_TRUE(kind.well(named(kind, "svc"))) << said(kind, "svc");
+  expect_clean();
+}
+
+// Changed while it is displaced, it has two clusters that are suspended: KubeRay resumes the newer one, and leaves the other.
+TEST_F(BerthRay, AServiceThatIsChangedWhileItIsDisplacedComesBackWhole) {
+  ASSERT_NO_FATAL_FAILURE(start_ray(4));
+  ASSERT_NE(start_berth(), nullptr);
+  const JudgedKind kind = services();
+  create(kind.path, kind.body("svc", "low"));
+  expect_runs(kind, "svc");
+  const JudgedKind other = ray_cluster(3);
+  create(other.path, other.body("top", "high"));
+  expect_runs(other, "top");
+  EXPECT_TRUE(eventually([&] { return waits(kind, "svc"); })) << said(kind, "svc");
+  change_cluster("svc");
+  EXPECT_TRUE(eventually([&] { return clusters() == 3; })) << said(kind, "svc");
+  EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
+  expect_runs(kind, "svc");
+  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
+      << pods("svc") << said(kind, "svc");
+  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  expect_clean();
+}
+
 // A changed cluster is made beside the one that serves, waits until there is room for all of it, and takes its place.
 TEST_F(BerthRay, TheSecondClusterOfAChangedServiceStartsWhole) {
   ASSERT_NO_FATAL_FAILURE(start_ray(8));
@@ -151,13 +210,11 @@ TEST_F(BerthRay, TheSecondClusterOfAChangedServiceStartsWhole) {
   const JudgedKind kind = services();
   create(kind.path, kind.body("svc", "low"));
   expect_runs(kind, "svc");
-  patch(kind.path + "/svc",
-        {{"spec", {{"rayClusterConfig", {{"headGroupSpec", {{"rayStartParams", {{"num-cpus", "1"}}}}}}}}}});
+  change_cluster("svc");
   EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
   std::this_thread::sleep_for(seconds(3));
   EXPECT_EQ(occupying("svc"), kind.pods) << "three GPUs are left for four pods";
   grant(8);
-  const auto clusters = [&] { return get("/apis/ray.io/v1/namespaces/default/rayclusters")["items"].size(); };
   EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
       << pods("svc") << said(kind, "svc");
   EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");

@@ -105,6 +105,24 @@ spec: {parent: ring}
   EXPECT_THAT(out(), HasSubstr("problem: Cohort below: its cohorts form a cycle: east -> west -> east"));
 }
 
+// An object that is left out is there: what names it says that it cannot be read.
+TEST_F(Plan, PodsOfAnUnreadableGangNameTheField) {
+  const std::string file = write("a.yaml", std::string(kCluster) + R"(---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: many}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {pod-group.scheduling.sigs.k8s.io: g}}
+spec: {containers: [{name: c}]}
+)");
+  EXPECT_EQ(run(file), 2);
+  EXPECT_THAT(out(), HasSubstr("PodGroup default/g cannot be read: spec.minMember"));
+  EXPECT_THAT(out(), Not(HasSubstr("does not exist")));
+}
+
 // Pods of one Job that wait for the same are one line, notes of one kind are one, no line is long, and totals end the table.
 TEST_F(Plan, TwoHundredWorkloadsAreReadable) {
   std::string text = R"(apiVersion: v1
