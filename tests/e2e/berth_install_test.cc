@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
-#include "e2e/teams.h"
+#include "e2e/install_fixture.h"
 
 namespace berth::e2e {
 namespace {
@@ -17,8 +15,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr const char* kChart = BERTH_SOURCE_DIR "/deploy/chart/berth";
-constexpr const char* kSystem = "berth-system";
 constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
 constexpr const char* kKinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -29,79 +25,17 @@ std::size_t shipped_kinds() {
   return out;
 }
 
-class BerthInstall : public TeamsTest {
+class BerthInstall : public InstallTest {
  protected:
-  struct Answer {
-    int code = -1;
-    std::string text;  // standard output and error
-    bool ok() const { return code == 0; }
-  };
-  Answer run_program(std::vector<std::string> argv) {
-    const std::string log = cluster_->log(fmt::format("command-{}", ++asked_));
-    auto process = Process::start({.argv = std::move(argv),
-                                   .log = log,
-                                   .env = {{"KUBECONFIG", cluster_->kubeconfig()},
-                                           {"HELM_CACHE_HOME", (cluster_->folder() / "helm").string()},
-                                           {"HELM_CONFIG_HOME", (cluster_->folder() / "helm").string()},
-                                           {"HELM_DATA_HOME", (cluster_->folder() / "helm").string()}}});
-    if (!process || !process->wait(400'000)) {
-      ADD_FAILURE() << "it did not end";
-      return {};
-    }
-    std::ostringstream text;
-    text << std::ifstream(log).rdbuf();
-    return {process->exit_status(), text.str()};
-  }
-  // Skips the test where Helm is not built.
-  void start_with_helm(ClusterOptions options) {
+  // With the kinds of cert-manager and of the Prometheus Operator. Skips the test where Helm is not built.
+  void start_with_peers(ClusterOptions options) {
+    start_with_helm(std::move(options));
     if (IsSkipped()) return;
-    start(std::move(options));
-    const Answer path = run_program({BERTH_SOURCE_DIR "/scripts/helm", "path"});
-    helm_ = path.text.substr(0, path.text.find('\n'));
-    if (!std::filesystem::exists(helm_)) {
-      std::fprintf(stderr, "\n*** SKIPPED, NOT TESTED: there is no Helm at %s; scripts/helm build\n\n",
-                   helm_.c_str());
-      GTEST_SKIP() << "Helm is not built";
-    }
     ASSERT_OK(cluster_->apply(BERTH_SOURCE_DIR "/tests/install/peers.yaml"));
     ASSERT_TRUE(eventually([&] {
       return cluster_->client().get("/apis/cert-manager.io/v1/issuers").ok() &&
              cluster_->client().get("/apis/monitoring.coreos.com/v1/servicemonitors").ok();
     }));
-  }
-  Answer helm(std::vector<std::string> args) {
-    std::vector<std::string> argv = {helm_};
-    argv.insert(argv.end(), args.begin(), args.end());
-    argv.insert(argv.end(), {"--namespace", kSystem});
-    return run_program(std::move(argv));
-  }
-  Answer kubectl(std::vector<std::string> args) {
-    const auto program = TestCluster::find_program("kubectl");
-    std::vector<std::string> argv = {program ? *program : "kubectl", "--cache-dir",
-                                     (cluster_->folder() / "kubectl-cache").string()};
-    argv.insert(argv.end(), args.begin(), args.end());
-    return run_program(std::move(argv));
-  }
-  // The block of docs/tasks/remove.md that begins so, with `name` for NAME and with the kubectl of the tests.
-  static std::string command_of_page(const std::string& begin, const std::string& name) {
-    std::ostringstream text;
-    text << std::ifstream(BERTH_SOURCE_DIR "/docs/tasks/remove.md").rdbuf();
-    const std::string page = text.str();
-    const auto from = page.find(begin);
-    if (from == std::string::npos) {
-      ADD_FAILURE() << "docs/tasks/remove.md has no block that begins with " << begin;
-      return "false";
-    }
-    std::string block = page.substr(from, page.find("```", from) - from);
-    block.replace(block.find("NAME"), 4, name);
-    const auto program = TestCluster::find_program("kubectl");
-    const std::string folder = program ? program->substr(0, program->rfind('/')) : "";
-    return fmt::format("set -o pipefail\nPATH={}:$PATH\n{}", folder, block);
-  }
-  bool has_policies() const {
-    return cluster_->client()
-               .get("/apis/admissionregistration.k8s.io/v1")
-               .body.find("\"mutatingadmissionpolicies\"") != std::string::npos;
   }
   static std::string values(const std::string& name) {
     return fmt::format("{}/tests/install/values/{}.yaml", BERTH_SOURCE_DIR, name);
@@ -135,14 +69,11 @@ class BerthInstall : public TeamsTest {
     }
     return out;
   }
-
-  std::string helm_;
-  int asked_ = 0;
 };
 
 // All objects that each file of values gives, field by field: Helm and the API server refuse unknown fields.
 TEST_F(BerthInstall, EveryPartIsAcceptedByTheApiServer) {
-  start_with_helm({.front_proxy = true});
+  start_with_peers({.front_proxy = true});
   if (IsSkipped()) return;
   ASSERT_OK(cluster_->create_namespace(kSystem));
   for (const std::string name :
@@ -164,7 +95,7 @@ TEST_F(BerthInstall, EveryPartIsAcceptedByTheApiServer) {
 }
 
 TEST_F(BerthInstall, ThePlainManifestsAndTheKustomizationAreAccepted) {
-  start_with_helm({.front_proxy = true});
+  start_with_peers({.front_proxy = true});
   if (IsSkipped()) return;
   const Answer base =
       kubectl({"apply", "--server-side", "--validate=strict", "-k", BERTH_SOURCE_DIR "/deploy"});
@@ -185,12 +116,12 @@ TEST_F(BerthInstall, ThePlainManifestsAndTheKustomizationAreAccepted) {
 
 // Ten pods and a Job run, one Job waits. Nothing of the life of the installation ends or restarts what runs.
 TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
-  start_with_helm({.controller_manager = true,
-                   .kube_scheduler = true,
-                   .kwok = true,
-                   .service_accounts = true,
-                   .front_proxy = true,
-                   .job_pod_runs_ms = 3'600'000});
+  start_with_peers({.controller_manager = true,
+                    .kube_scheduler = true,
+                    .kwok = true,
+                    .service_accounts = true,
+                    .front_proxy = true,
+                    .job_pod_runs_ms = 3'600'000});
   if (IsSkipped()) return;
   ASSERT_OK(cluster_->create_nodes(3));
   const json ns = {
@@ -203,12 +134,8 @@ TEST_F(BerthInstall, UpgradeRollbackAndUninstallLeaveEveryPodRunning) {
   EXPECT_EQ(get(deployment)["status"]["readyReplicas"], 2);
 
   // The program has the rights of the chart's service account. KWOK only plays that it runs in the pods.
-  const auto identity =
-      cluster_->kubeconfig_for(fmt::format("system:serviceaccount:{}:berth", kSystem),
-                               {"system:serviceaccounts", "system:serviceaccounts:berth-system"});
-  ASSERT_OK(identity);
   auto* berth = start_berth(
-      {.kubeconfig = *identity, .args = {"--lease-namespace=berth-system", "--lease-seconds=300"}});
+      {.kubeconfig = identity_of_berth(), .args = {"--lease-namespace=berth-system", "--lease-seconds=300"}});
   ASSERT_NE(berth, nullptr);
   create(std::string(kKueue) + "/resourceflavors", {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
                                                     {"kind", "ResourceFlavor"},
