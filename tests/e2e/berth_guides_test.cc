@@ -3,6 +3,7 @@
 //
 // A kube-scheduler that answers to the former scheduler's name stands in for it, as long as its Deployments ask for a replica. Berth runs
 // with the arguments of the chart's Deployment. So nothing but the commands of the guide starts or stops a scheduler.
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -179,6 +180,8 @@ class BerthGuides : public InstallTest {
  protected:
   // Two nodes of eight GPUs.
   void start_cluster() {
+    if (std::getenv("BERTH_E2E_GUIDES") == nullptr)
+      GTEST_SKIP() << "a guide takes half a minute: BERTH_E2E_GUIDES=yes, or scripts/test --kinds";
     start_with_helm({.controller_manager = true,
                      .kube_scheduler = true,
                      .kwok = true,

@@ -397,6 +397,15 @@ bool Counted::leans_on(CountedId a, CountedId b) const {
   });
 }
 
+bool Counted::spreads_over(CountedId a, CountedId b) const {
+  const auto& selectors = sets_[b.index()].selectors;
+  const auto& rules = sets_[a.index()].rules;
+  return std::any_of(rules.begin(), rules.end(), [&](const CountedRule& rule) {
+    return rule.kind == TermKind::kSpread &&
+           std::binary_search(selectors.begin(), selectors.end(), terms_[rule.term].selector);
+  });
+}
+
 bool Counted::conflict(CountedId a, CountedId b) const {
   const auto binds = [&](CountedId one, CountedId other) {
     const auto& selectors = sets_[other.index()].selectors;

@@ -132,6 +132,8 @@ class Counted {
   bool conflict(CountedId a, CountedId b) const;
   // Whether slots of `a` must be near some that are like `b`.
   bool leans_on(CountedId a, CountedId b) const;
+  // Whether `b` counts for a spread of `a`.
+  bool spreads_over(CountedId a, CountedId b) const;
 
   const CountedLog& log() const { return log_; }
   bool concerns(CountedId id, const CountedCrossing& crossing) const;

@@ -27,8 +27,9 @@ bool Placer::run() {
   if (lacks_pods() || lacks_flavors()) return false;
   const bool may_wait = put_off();
   if (!scope_.put_off && search()) return true;
-  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && scarcest_first()) {
-    // The reasons are those of the first search. Quota that comes free may still be what the second one needs.
+  for (const auto reorder : {&Placer::counting_first, &Placer::scarcest_first}) {
+    if (scope_.put_off || !failure_.by_nodes || failure_.steps_ended || !(this->*reorder)()) continue;
+    // The reasons are those of the first search. Quota that comes free may still be what a later one needs.
     const Failure first = failure_;
     if (search()) return true;
     forget_since(first);
@@ -110,11 +111,9 @@ void Placer::acquit() {
   });
 }
 
-// Puts the children of every group into the order of their room to spare, the least first; of equals the one with less room.
-// False where that changes nothing.
+// By their room to spare, the least first; of equals the one with less room.
 bool Placer::scarcest_first() {
-  using Spare = std::pair<std::int64_t, std::int64_t>;
-  std::vector<Spare> spare(w_.sets.size(), {kInt64Max, 0});
+  std::vector<SortKey> spare(w_.sets.size(), {kInt64Max, 0});
   std::size_t wanted = 0;
   for (std::uint32_t set = 0; set < spare.size(); ++set) {
     if (scope_.extents[set].want == 0) continue;
@@ -124,21 +123,50 @@ bool Placer::scarcest_first() {
       most = std::max(most, state_.index(state_.charges[charge].shape, mode_).total());
     spare[set] = {most - scope_.must(set), most};
   }
-  if (wanted < 2) return false;
+  return wanted >= 2 && reorder(spare);
+}
+
+// A pod set that spreads over the pods of another one comes before it, and one that must be near to them after it. A spread allows what
+// comes later, as it does in Kubernetes.
+bool Placer::counting_first() {
+  const Counted& terms = state_.accounts.counted();
+  // Each of its charges has the same terms.
+  const auto counted = [&](std::uint32_t set) {
+    const auto choices = scope_.choices(set);
+    return choices.empty() ? CountedId() : state_.shape_of(choices.front()).counted;
+  };
+  std::vector<SortKey> rank(w_.sets.size(), {kInt64Max, 0});
+  bool any = false;
+  for (std::uint32_t a = 0; a < rank.size(); ++a) {
+    if (scope_.extents[a].want == 0) continue;
+    rank[a].first = 0;
+    for (std::uint32_t b = 0; b < rank.size(); ++b) {
+      if (a == b || scope_.extents[b].want == 0 || !counted(a).valid() || !counted(b).valid()) continue;
+      rank[a].first += terms.spreads_over(counted(b), counted(a)) ? 1 : 0;
+      rank[a].first -= terms.spreads_over(counted(a), counted(b)) ? 1 : 0;
+      rank[a].first += terms.leans_on(counted(a), counted(b)) ? 1 : 0;
+    }
+    any = any || rank[a].first != 0;
+  }
+  return any && reorder(rank);
+}
+
+// Puts the children of every group into the order of the least key of their pod sets. False where that changes nothing.
+bool Placer::reorder(std::span<const SortKey> keys) {
   // The steps of a child stand together, from its entry to its exit.
   std::vector<Step> out;
-  const auto arrange = [&](const auto& self, std::size_t begin, std::size_t end) -> Spare {
+  const auto arrange = [&](const auto& self, std::size_t begin, std::size_t end) -> SortKey {
     struct Child {
-      Spare spare;
+      SortKey key;
       std::vector<Step> steps;
     };
     std::vector<Child> children;
-    Spare least{kInt64Max, 0};
+    SortKey least{kInt64Max, 0};
     for (std::size_t at = begin; at < end; at = walk_[at].past) {
       std::vector<Step> before = std::exchange(out, {});
-      Spare its;
+      SortKey its;
       if (walk_[at].kind == Step::Kind::kLeaf) {
-        its = spare[walk_[at].index];
+        its = keys[walk_[at].index];
         out.push_back(walk_[at]);
       } else {
         out.push_back(walk_[at]);
@@ -149,7 +177,7 @@ bool Placer::scarcest_first() {
       least = std::min(least, its);
     }
     std::stable_sort(children.begin(), children.end(),
-                     [](const Child& a, const Child& b) { return a.spare < b.spare; });
+                     [](const Child& a, const Child& b) { return a.key < b.key; });
     for (const Child& child : children) out.insert(out.end(), child.steps.begin(), child.steps.end());
     return least;
   };

@@ -13,7 +13,8 @@
 //
 // The search within one choice is greedy: each slot goes to the best node. That is exact for one shape without domains, and a
 // heuristic if several shapes compete for the same nodes. If it finds no places for several pod sets, it runs once more, the pod
-// sets with the least spare room first (best fit decreasing, by scarcity).
+// sets with the least spare room first (best fit decreasing, by scarcity). Before that it runs with pod sets that count others in front
+// of those that they count, where there are any.
 //
 // Charges whose nodes are awaited take quota alone. They are in no domain. If a group requests a domain, and every pod set that
 // must start may wait for nodes, all of them start so. The domain is chosen when they get their places.
@@ -93,7 +94,11 @@ class Placer {
   bool lacks_flavors();
   bool search();
   void acquit();
+  using SortKey = std::pair<std::int64_t, std::int64_t>;
+  // The orders of `walk_` that are tried next. False: it is the same as before.
+  bool counting_first();
   bool scarcest_first();
+  bool reorder(std::span<const SortKey> keys);
   bool put_off();
   bool walk(std::size_t step);
   bool enter(std::size_t step);
