@@ -163,9 +163,10 @@ TEST_F(BerthRay, AServiceThatIsDisplacedInTheMiddleOfAnUpgradeComesBackWhole) {
   const JudgedKind other = ray_cluster(3);
   create(other.path, other.body("top", "high"));
   expect_runs(other, "top");
-  EXPECT_TRUE(eventually([&] { return occupying("svc") == 0 && pods("svc") == 2 * kind.pods; }))
+  // KubeRay may drop the one that served, now that it serves no more.
+  EXPECT_TRUE(eventually([&] { return occupying("svc") == 0 && pods("svc") >= kind.pods; }))
       << occupying("svc") << " of " << pods("svc") << said(kind, "svc");
-  EXPECT_FALSE(kind.suspended(named(kind, "svc"))) << "both clusters wait with their pods";
+  EXPECT_FALSE(kind.suspended(named(kind, "svc"))) << "it waits with its pods";
   EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
   expect_runs(kind, "svc");
   grant(8);

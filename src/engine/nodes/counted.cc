@@ -388,20 +388,11 @@ std::span<const std::vector<NodeId>> Counted::to_choose_from(CountedId id, Mode 
   return levels_[terms_[rule->term].level].nodes;
 }
 
-bool Counted::leans_on(CountedId a, CountedId b) const {
+bool Counted::counts(CountedId a, TermKind kind, CountedId b) const {
   const auto& selectors = sets_[b.index()].selectors;
   const auto& rules = sets_[a.index()].rules;
   return std::any_of(rules.begin(), rules.end(), [&](const CountedRule& rule) {
-    return rule.kind == TermKind::kNear &&
-           std::binary_search(selectors.begin(), selectors.end(), terms_[rule.term].selector);
-  });
-}
-
-bool Counted::spreads_over(CountedId a, CountedId b) const {
-  const auto& selectors = sets_[b.index()].selectors;
-  const auto& rules = sets_[a.index()].rules;
-  return std::any_of(rules.begin(), rules.end(), [&](const CountedRule& rule) {
-    return rule.kind == TermKind::kSpread &&
+    return rule.kind == kind &&
            std::binary_search(selectors.begin(), selectors.end(), terms_[rule.term].selector);
   });
 }

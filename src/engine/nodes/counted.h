@@ -130,10 +130,8 @@ class Counted {
   std::span<const std::vector<NodeId>> to_choose_from(CountedId id, Mode mode) const;
   // Whether slots of one hinder those of the other in the same domain: either of kApart, or `b` counts for a spread of `a`.
   bool conflict(CountedId a, CountedId b) const;
-  // Whether slots of `a` must be near some that are like `b`.
-  bool leans_on(CountedId a, CountedId b) const;
-  // Whether `b` counts for a spread of `a`.
-  bool spreads_over(CountedId a, CountedId b) const;
+  // Whether a rule of `a` of this kind counts slots that are like `b`.
+  bool counts(CountedId a, TermKind kind, CountedId b) const;
 
   const CountedLog& log() const { return log_; }
   bool concerns(CountedId id, const CountedCrossing& crossing) const;

@@ -87,7 +87,8 @@ bool OneByOne::may_help() const {
     if (open_[a] == 0 || !counted(a).valid()) continue;
     for (std::uint32_t b = 0; b < open_.size(); ++b) {
       if (open_[b] == 0 || !counted(b).valid()) continue;
-      some = some || terms.conflict(counted(a), counted(b)) || terms.leans_on(counted(a), counted(b));
+      some = some || terms.conflict(counted(a), counted(b)) ||
+             terms.counts(counted(a), TermKind::kNear, counted(b));
     }
   }
   return some;

@@ -142,9 +142,9 @@ bool Placer::counting_first() {
     rank[a].first = 0;
     for (std::uint32_t b = 0; b < rank.size(); ++b) {
       if (a == b || scope_.extents[b].want == 0 || !counted(a).valid() || !counted(b).valid()) continue;
-      rank[a].first += terms.spreads_over(counted(b), counted(a)) ? 1 : 0;
-      rank[a].first -= terms.spreads_over(counted(a), counted(b)) ? 1 : 0;
-      rank[a].first += terms.leans_on(counted(a), counted(b)) ? 1 : 0;
+      rank[a].first += terms.counts(counted(b), TermKind::kSpread, counted(a)) ? 1 : 0;
+      rank[a].first -= terms.counts(counted(a), TermKind::kSpread, counted(b)) ? 1 : 0;
+      rank[a].first += terms.counts(counted(a), TermKind::kNear, counted(b)) ? 1 : 0;
     }
     any = any || rank[a].first != 0;
   }

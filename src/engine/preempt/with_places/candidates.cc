@@ -58,7 +58,7 @@ bool Candidates::relevant(const Unit& unit) const {
         const CountedId ours = entry.shape.counted;
         const CountedId theirs = state_.shape_of(slot.charge).counted;
         const bool both = ours.valid() && theirs.valid();
-        if (both && purpose_ != For::kNearby && terms.leans_on(ours, theirs)) {
+        if (both && purpose_ != For::kNearby && terms.counts(ours, TermKind::kNear, theirs)) {
           nearby_ = true;
           return false;
         }
