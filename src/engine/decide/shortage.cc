@@ -1,7 +1,11 @@
 #include "engine/decide/shortage.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "engine/preempt/quota_only/flavor_choice.h"
@@ -38,6 +42,69 @@ std::vector<Reason> never_starts(State& state, const WorkloadState& w, const Pod
   return reasons;
 }
 
+// The least that the whole adds up to if each pod set adds `costs`: at every group its cheapest children.
+std::int64_t cheapest(const Structure& structure, const std::vector<std::int64_t>& costs) {
+  std::vector<std::vector<std::int64_t>> children(structure.groups.size());
+  for (std::size_t s = 0; s < costs.size(); ++s) children[structure.group_of[s]].push_back(costs[s]);
+  for (std::size_t g = structure.groups.size();; --g) {  // children come after their parents
+    std::vector<std::int64_t>& of = children[g - 1];
+    const auto least = std::min(of.size(), static_cast<std::size_t>(structure.groups[g - 1].least));
+    std::partial_sort(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(least), of.end());
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < least; ++i) sum = saturating_add(sum, of[i]);
+    if (g == 1) return sum;
+    children[structure.groups[g - 1].parent].push_back(sum);
+  }
+}
+
+// Why its pod sets can never start together, although each of them could: their least charges are more than its queue can ever have of
+// one flavor, or of a resource in all flavors. Whether they divide well among flavors is not looked at.
+std::optional<Reason> never_together(State& state, const WorkloadState& w) {
+  std::vector<std::vector<ChargeId>> choices;
+  std::map<std::uint32_t, std::set<FlavorResource>> pairs;  // by number of the resource
+  for (const PodSetState& set : w.sets) {
+    choices.push_back(state.choices(set));
+    for (const ChargeId choice : choices.back()) {
+      for (const QuotaItem& item : state.charges[choice].quota)
+        pairs[state.pairs.resource_numbers()[item.pair.index()]].insert(item.pair);
+    }
+  }
+  const auto beyond = [&](const std::set<FlavorResource>& of) -> std::optional<Reason> {
+    std::vector<std::int64_t> costs;
+    for (std::size_t s = 0; s < w.sets.size(); ++s) {
+      std::int64_t one = choices[s].empty() ? 0 : kInt64Max;
+      for (const ChargeId choice : choices[s]) {
+        std::int64_t sum = 0;
+        for (const QuotaItem& item : state.charges[choice].quota)
+          sum = saturating_add(sum, of.contains(item.pair) ? item.amount : 0);
+        one = std::min(one, sum);
+      }
+      costs.push_back(saturating_mul(one, std::max<std::int64_t>(0, w.sets[s].least - w.sets[s].active)));
+    }
+    const std::int64_t need = cheapest(state.structures[w.structure], costs);
+    std::int64_t most = 0;
+    for (const FlavorResource pair : of) most = saturating_add(most, state.quota.potential(w.queue, pair));
+    if (need <= most) return std::nullopt;
+    const FlavorResource pair = *of.begin();
+    const std::string_view flavor = of.size() == 1 ? state.pairs.flavor(pair) : "";
+    return Reason{ReasonCode::kQuotaMax,
+                  std::string(state.resource_name(pair)),
+                  std::string(flavor),
+                  need,
+                  most,
+                  0,
+                  {}};
+  };
+  for (const auto& [resource, all] : pairs) {
+    for (const FlavorResource pair : all) {
+      if (auto reason = beyond({pair})) return reason;
+    }
+    if (all.size() == 1) continue;
+    if (auto reason = beyond(all)) return reason;
+  }
+  return std::nullopt;
+}
+
 // Those that limits bind: of its lane in their order, then of firm work.
 std::vector<FlavorResource> limited_pairs(const State& state, const WorkloadState& w) {
   std::vector<FlavorResource> out;
@@ -68,7 +135,7 @@ bool ends_nowhere(const Reason& r) {
          r.code == ReasonCode::kInvalid || r.code == ReasonCode::kQuotaUncovered;
 }
 
-// Pod sets of which so many could not start if nothing else were there that the whole could not.
+// Pod sets of which so many could not start if nothing else were there that the whole could not, or that could not together.
 Failure lacks_parts(State& state, const WorkloadState& w) {
   Failure out;
   out.by_quota = true;
@@ -101,7 +168,12 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
     }
     if (w.needs_all) break;
   }
-  if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) return out;
+  if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) {
+    const auto together = w.sets.size() > 1 ? never_together(state, w) : std::nullopt;
+    if (!together) return out;
+    reasons = {*together};
+    never = true;
+  }
   out.never = never;
   out.of_parts = true;
   out.reasons = std::move(reasons);

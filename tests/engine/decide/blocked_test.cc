@@ -147,5 +147,69 @@ TEST(Blocked, ACutSearchRefusesNoWorkThatCanDoWithoutAPart) {
   EXPECT_EQ(w.e.verdict("either")->kind, VerdictKind::kBlocked);
 }
 
+// A strict queue with a quota of 8 GPUs on 16, of which "runs" has four, and a head with three pods of three GPUs.
+class NeverAtOnce : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string name : {"f", "g"}) {
+      ok(e.apply(gpu_node("n-" + name, 8, {{"pool", name}})));
+      ok(e.apply(FlavorUpsert{{name, {{"pool", name}}, {}, {}, ""}}));
+    }
+    Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;
+    q.order = QueueOrder::kStrict;
+    ok(e.apply(QueueUpsert{q}));
+    ok(e.apply(gang("runs", 1, 4, 0, "q")));
+    ASSERT_EQ(e.decide(1000).size(), 1u);
+    head = gang_workload("head", 1, 3, 0, "q");
+    head.root.pod_sets.resize(3, head.root.pod_sets.front());
+  }
+  // Work behind it starts, and "head" is told `text`.
+  void expect_refused(const std::string& text) {
+    ok(e.apply(WorkloadUpsert{head}));
+    ok(e.apply(gang("behind", 1, 1, 0, "q")));
+    EXPECT_EQ(e.decide(2000).size(), 1u);
+    EXPECT_EQ(e.slot("behind", 0, 0)->state, SlotState::kBinding);
+    EXPECT_EQ(e.verdict("head")->kind, VerdictKind::kRefused);
+    EXPECT_NE(to_text(e.verdict("head")->reason).find(text), std::string::npos)
+        << to_text(e.verdict("head")->reason);
+    ok(e.audit());
+  }
+
+  Engine e;
+  Workload head;
+};
+
+TEST_F(NeverAtOnce, PodSetsThatAreTooLargeTogetherBlockNoOtherWork) {
+  expect_refused("asks for 9 nvidia.com/gpu in flavor f, more than its queue can ever have (8)");
+}
+
+TEST_F(NeverAtOnce, TheFewestPartsThatAreNeededCount) {
+  head.root.groups.resize(2, Group{head.root});
+  head.root.pod_sets.clear();
+  head.root.groups.push_back(head.root.groups.front());
+  head.root.groups.back().pod_sets.resize(1);  // the cheapest part, and one of the others: 12
+  head.root.least = 2;
+  expect_refused("asks for 12 nvidia.com/gpu");
+}
+
+TEST_F(NeverAtOnce, AllFlavorsTogetherAreTooSmall) {
+  Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 4)).queue;
+  q.order = QueueOrder::kStrict;
+  q.groups.front().flavors.push_back("g");
+  q.quotas.push_back({"g", "cpu", 1'000'000, {}, {}});
+  q.quotas.push_back({"g", "nvidia.com/gpu", 4000, {}, {}});
+  ok(e.apply(QueueUpsert{q}));
+  expect_refused("asks for 9 nvidia.com/gpu, more than its queue can ever have (8)");
+}
+
+TEST_F(NeverAtOnce, WorkThatMayLeaveOutTheRestStandsInLine) {
+  head.root.least = 2;
+  ok(e.apply(WorkloadUpsert{head}));
+  ok(e.apply(gang("behind", 1, 1, 0, "q")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  EXPECT_EQ(e.verdict("head")->kind, VerdictKind::kBlocked);
+  EXPECT_EQ(e.verdict("behind")->reason.code, ReasonCode::kBehindHead);
+}
+
 }  // namespace
 }  // namespace berth::engine
