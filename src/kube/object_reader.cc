@@ -1,5 +1,7 @@
 #include "kube/object_reader.h"
 
+#include <algorithm>
+
 #include "kube/protobuf.h"
 #include "kube/protobuf_json.h"
 #include "kube/reflector.h"
@@ -108,32 +110,36 @@ Result<WatchEvent> ObjectReader::binary_event(std::string_view bytes) {
   BERTH_ASSIGN(const std::string_view extension, part_of(bytes, 2, "a watch event"));
   BERTH_ASSIGN(const std::string_view envelope, part_of(extension, 1, "a watch event"));
   BERTH_ASSIGN(const BinaryObject object, open_envelope(envelope));
-  BERTH_TRY(write_json(object, text_));
   if (out.type != WatchType::kError) {
     BERTH_ASSIGN(out.meta, meta_of(object.bytes));
   }
+  if (leaves_binary_ && (out.type == WatchType::kAdded || out.type == WatchType::kModified)) {
+    out.binary = object;
+    return out;
+  }
+  BERTH_TRY(write_json(object, text_));
   pad();
   out.object = text_;
   return out;
 }
 
-Result<ListPage> ObjectReader::page(Form form, std::string& body,
-                                    const std::function<Status(std::string_view object)>& item) {
+Result<ListPage> ObjectReader::page(Form form, std::string& body, const ItemSink& item) {
   item_ = {};
-  if (form == Form::kJson) return json_.page(body, item);
+  if (form == Form::kJson)
+    return json_.page(body, [&](std::string_view object) { return item({object, {}}); });
   auto out = binary_page(body, item);
   item_ = {};
   return out;
 }
 
 // PodList, NodeList: 1 ListMeta (2 resourceVersion, 3 continue), 2 each item. Items have no kind of their own.
-Result<ListPage> ObjectReader::binary_page(std::string_view body,
-                                           const std::function<Status(std::string_view object)>& item) {
+Result<ListPage> ObjectReader::binary_page(std::string_view body, const ItemSink& item) {
   constexpr std::string_view kList = "List";
   BERTH_ASSIGN(const BinaryObject list, open_envelope(body));
-  const Message* const message = list.api_version == "v1" && list.kind.ends_with(kList)
-                                     ? message_of(list.kind.substr(0, list.kind.size() - kList.size()))
-                                     : nullptr;
+  const std::string_view kind =
+      list.kind.substr(0, list.kind.size() - std::min(list.kind.size(), kList.size()));
+  const Message* const message =
+      list.api_version == "v1" && list.kind.ends_with(kList) ? message_of(kind) : nullptr;
   if (message == nullptr)
     return fail(ErrorCode::kInvalid, "a list in binary form is of a kind that is not read in it: {}",
                 list.kind.substr(0, 64));
@@ -149,18 +155,22 @@ Result<ListPage> ObjectReader::binary_page(std::string_view body,
       BERTH_ASSIGN(out.next, part_of(field.bytes, 3, "metadata of a list"));
       has_metadata = true;
     } else if (field.number == 2) {
+      item_ = field.bytes;
+      if (leaves_binary_) {
+        BERTH_TRY(item({{}, {list.api_version, kind, field.bytes}}));
+        continue;
+      }
       BERTH_TRY(write_json(*message, field.bytes, {}, {}, text_));
       pad();
-      item_ = field.bytes;
-      BERTH_TRY(item(text_));
+      BERTH_TRY(item({text_, {}}));
     }
   }
   if (!has_metadata) return fail(ErrorCode::kInvalid, "a list in binary form has no metadata");
   return out;
 }
 
-Result<ObjectMeta> ObjectReader::item_meta(std::string_view object) {
-  return item_.data() == nullptr ? json_.meta(object) : meta_of(item_);
+Result<ObjectMeta> ObjectReader::item_meta(const ListItem& item) {
+  return item_.data() == nullptr ? json_.meta(item.object) : meta_of(item_);
 }
 
 void ObjectReader::pad() {

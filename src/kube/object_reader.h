@@ -1,4 +1,5 @@
-// Lists and watches in both forms of the API server: JSON (watch_json.h) and binary (protobuf_json.h). Behind it all objects are JSON.
+// Lists and watches in both forms of the API server: JSON (watch_json.h) and binary (protobuf_json.h). Behind it all objects are JSON, but those that
+// the reader is told to leave as they are.
 // The form is that of the answer, by its Content-Type; what was asked for does not matter.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "kube/protobuf_json.h"
 #include "kube/transport.h"
 #include "kube/watch_json.h"
 
@@ -33,11 +35,19 @@ struct WatchEvent {
   WatchType type = WatchType::kError;
   ObjectMeta meta;          // not of kError
   std::string_view object;  // JSON, followed by kJsonPadding readable bytes; of kError a Status
+  BinaryObject binary;      // kAdded and kModified, where it is left so: instead of `object`
+};
+
+struct ListItem {
+  std::string_view object;  // JSON, followed by kJsonPadding readable bytes
+  BinaryObject binary;      // where it is left so: instead of `object`
 };
 
 class ObjectReader {
  public:
-  explicit ObjectReader(std::size_t max_event) : lines_(max_event), frames_(max_event) {}
+  // `leaves_binary`: objects in binary form that are there stay so.
+  explicit ObjectReader(std::size_t max_event, bool leaves_binary = false)
+      : leaves_binary_(leaves_binary), lines_(max_event), frames_(max_event) {}
 
   // The watch that follows has this form. The rest of the last one is dropped.
   void begin(Form form);
@@ -48,21 +58,21 @@ class ObjectReader {
   // Views are valid until the next call.
   Result<WatchEvent> event(std::string_view bytes);
 
-  // Calls `item` for each object of a list, in JSON; it may call item_meta(). `body` may get padding here.
-  Result<ListPage> page(Form form, std::string& body,
-                        const std::function<Status(std::string_view object)>& item);
+  // Calls `item` for each object of a list; it may call item_meta(). `body` may get padding here.
+  using ItemSink = std::function<Status(const ListItem& item)>;
+  Result<ListPage> page(Form form, std::string& body, const ItemSink& item);
   // The identity of the object that `item` is called with.
-  Result<ObjectMeta> item_meta(std::string_view object);
+  Result<ObjectMeta> item_meta(const ListItem& item);
 
   // Gives back the buffers of large texts. Views end.
   void let_go();
 
  private:
   Result<WatchEvent> binary_event(std::string_view bytes);
-  Result<ListPage> binary_page(std::string_view body,
-                               const std::function<Status(std::string_view object)>& item);
+  Result<ListPage> binary_page(std::string_view body, const ItemSink& item);
   void pad();
 
+  bool leaves_binary_;
   Form form_ = Form::kJson;
   LineSplitter lines_;
   FrameSplitter frames_;

@@ -35,7 +35,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       : transport(t),
         options(std::move(o)),
         sink(std::move(s)),
-        reader(options.max_line),
+        reader(options.max_line, static_cast<bool>(options.take_binary)),
         random(options.seed),
         page(options.page),
         pages_only(options.mode == ListMode::kPages),
@@ -154,9 +154,9 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     stats.last_contact_ms.store(boottime_ms(), std::memory_order_relaxed);
     stats.bytes.fetch_add(response.body.size(), std::memory_order_relaxed);
     const auto list_page_read =
-        reader.page(response.form, response.body, [&](std::string_view object) -> Status {
-          BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(object));
-          upsert(meta, object);
+        reader.page(response.form, response.body, [&](const ListItem& item) -> Status {
+          BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(item));
+          BERTH_TRY(upsert(meta, item.object, item.binary));
           return {};
         });
     if (!list_page_read) {
@@ -217,7 +217,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     key += meta.name;
   }
 
-  void upsert(const ObjectMeta& meta, std::string_view object) {
+  Status upsert(const ObjectMeta& meta, std::string_view object, const BinaryObject& binary_object) {
     make_key(meta);
     auto it = known.find(key);
     ChangeType type = ChangeType::kModified;
@@ -236,10 +236,23 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     it->second.pass = pass;
     if (type == ChangeType::kModified && it->second.resource_version == meta.resource_version) {
       stats.repeats.fetch_add(1, std::memory_order_relaxed);
-      return;
+      return {};
     }
     it->second.resource_version.assign(meta.resource_version);
-    sink({type, meta.ns, meta.name, meta.uid, meta.resource_version, object});
+    const Change change{type, meta.ns, meta.name, meta.uid, meta.resource_version, object};
+    if (binary_object.bytes.data() == nullptr) {
+      sink(change);
+      return {};
+    }
+    auto taken = options.take_binary(change, binary_object);
+    if (taken) return {};
+    // It comes again, in JSON.
+    if (type == ChangeType::kAdded) {
+      known.erase(it);
+    } else {
+      it->second.resource_version.clear();
+    }
+    return taken;
   }
 
   void remove(const ObjectMeta& meta, std::string_view object) {
@@ -332,7 +345,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     switch (event->type) {
       case WatchType::kAdded:
       case WatchType::kModified:
-        upsert(meta, event->object);
+        if (const auto taken = upsert(meta, event->object, event->binary); !taken)
+          return broken(taken.error().message);
         break;
       case WatchType::kDeleted:
         remove(meta, event->object);

@@ -14,7 +14,8 @@
 // Repeats of the same resourceVersion are not delivered.
 //
 // The object is JSON, as the server sent it, or made of its binary form (protobuf_json.h). Items of a paged list lack apiVersion and kind.
-// Where an answer in binary form cannot be read, JSON is asked for from then on.
+// ReflectorOptions::take_binary gets objects that are there in their binary form instead. Where an answer in binary form cannot be read, JSON is asked
+// for from then on.
 // The sink runs on the I/O thread: copy and leave. Memory: per object its key, uid and resourceVersion (about 200
 // bytes), and the longest line. Cost per event: one pass over its bytes, two in binary form.
 #pragma once
@@ -26,6 +27,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "kube/transport.h"
 
 namespace berth::kube {
@@ -45,6 +47,9 @@ struct Change {
 inline constexpr std::size_t kJsonPadding = 64;  // simdjson may read this far behind the end
 
 using ChangeSink = std::function<void(const Change&)>;
+struct BinaryObject;
+// The change has no `object`. An error: the object cannot be read.
+using BinarySink = std::function<Status(const Change&, const BinaryObject&)>;
 
 enum class ListMode : std::uint8_t {
   kAuto,   // streaming list, falling back to pages for good once the server refuses it
@@ -57,6 +62,8 @@ struct ReflectorOptions {
   std::string label_selector;
   ListMode mode = ListMode::kAuto;
   bool binary = false;  // asks for the API server's binary form: pods and nodes only (protobuf_types.h)
+  // Takes what is added or modified, where it comes in binary form. Empty: the sink gets its JSON.
+  BinarySink take_binary;
   std::uint32_t page = 500;
   std::size_t max_line = std::size_t{16}
                          << 20;  // one event of a watch; a longer one ends the watch and lists in pages

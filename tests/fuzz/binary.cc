@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "dialect/objects/decode.h"
 #include "fuzz/fuzz.h"
 #include "kube/api_status.h"
 #include "kube/object_reader.h"
@@ -49,12 +50,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* kind : {"Pod", "Node", "Status"}) {
     if (kube::write_json(*kube::message_of(kind), text, "v1", kind, out)) require_json(out);
   }
+  // A pod is read from its binary form only where its JSON gives one.
+  const auto pod = dialect::decode_pod(text, {});
+  if (pod && kube::write_json(*kube::message_of("Pod"), text, "v1", "Pod", out)) {
+    dialect::JsonDecoder decoder;
+    const auto from_json = decoder.decode(out, dialect::Kind::kPod);
+    fuzz::require(from_json && std::get<dialect::Pod>(*from_json).spec == pod->spec,
+                  "the same pod, read from both forms");
+  }
   kube::ApiStatus status;
   (void)kube::parse_api_status(text, status);
   std::string body(text);
-  (void)reader.page(kube::Form::kBinary, body, [&](std::string_view object) -> Status {
-    require_json(object);
-    (void)reader.item_meta(object);
+  (void)reader.page(kube::Form::kBinary, body, [&](const kube::ListItem& item) -> Status {
+    require_json(item.object);
+    (void)reader.item_meta(item);
     return {};
   });
   return 0;

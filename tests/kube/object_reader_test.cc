@@ -109,6 +109,37 @@ TEST(ObjectReader, EventsInBothForms) {
   EXPECT_EQ(reader.event(line)->meta.name, "x");
 }
 
+// What is there stays binary; deletes, marks and errors are JSON.
+TEST(ObjectReader, LeavesObjectsInBinaryForm) {
+  ObjectReader reader(1000, true);
+  reader.begin(Form::kBinary);
+  for (const auto& [name, left] : {std::pair("ADDED", true), std::pair("MODIFIED", true),
+                                   std::pair("DELETED", false), std::pair("BOOKMARK", false)}) {
+    const std::string bytes = event_of(name, pod("a"), "Pod");
+    const auto event = reader.event(bytes);
+    ASSERT_TRUE(event) << event.error().str();
+    EXPECT_EQ(event->meta.name, "a");
+    EXPECT_EQ(event->binary.bytes.empty(), !left);
+    EXPECT_EQ(event->object.empty(), left);
+    std::string text;
+    if (left) {
+      ASSERT_TRUE(write_json(event->binary, text));
+      EXPECT_EQ(json::parse(text)["metadata"], pod("a")["metadata"]);
+    }
+  }
+  std::string body =
+      binary_list({{"metadata", {{"resourceVersion", "5"}}}, {"items", {pod("a"), pod("b")}}}, "Pod");
+  std::string names;
+  ASSERT_TRUE(reader.page(Form::kBinary, body, [&](const ListItem& item) -> Status {
+    BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(item));
+    EXPECT_TRUE(item.object.empty());
+    EXPECT_EQ(item.binary.kind, "Pod");
+    names += meta.name;
+    return {};
+  }));
+  EXPECT_EQ(names, "ab");
+}
+
 TEST(ObjectReader, BrokenEventsAreFaults) {
   ObjectReader reader(1000);
   reader.begin(Form::kBinary);
@@ -128,10 +159,10 @@ TEST(ObjectReader, Pages) {
       {{"metadata", {{"resourceVersion", "5"}, {"continue", "tok"}}}, {"items", {pod("a"), pod("b", "9")}}},
       "Node");
   std::vector<std::string> names;
-  const auto page = reader.page(Form::kBinary, body, [&](std::string_view object) -> Status {
-    BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(object));
-    EXPECT_EQ(json::parse(object)["metadata"]["name"], std::string(meta.name));
-    EXPECT_FALSE(json::parse(object).contains("kind"));
+  const auto page = reader.page(Form::kBinary, body, [&](const ListItem& item) -> Status {
+    BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(item));
+    EXPECT_EQ(json::parse(item.object)["metadata"]["name"], std::string(meta.name));
+    EXPECT_FALSE(json::parse(item.object).contains("kind"));
     names.push_back(std::string(meta.name) + meta.resource_version.data()[0]);
     return {};
   });
@@ -141,14 +172,14 @@ TEST(ObjectReader, Pages) {
   EXPECT_EQ(names, (std::vector<std::string>{"a7", "b9"}));
   // An error of the reader of items ends it.
   const auto stopped = reader.page(
-      Form::kBinary, body, [](std::string_view) -> Status { return fail(ErrorCode::kExhausted, "full"); });
+      Form::kBinary, body, [](const ListItem&) -> Status { return fail(ErrorCode::kExhausted, "full"); });
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().message, "full");
   // Then JSON, by the same reader.
   std::string text = R"({"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"j"}}]})";
   names.clear();
-  ASSERT_TRUE(reader.page(Form::kJson, text, [&](std::string_view object) -> Status {
-    BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(object));
+  ASSERT_TRUE(reader.page(Form::kJson, text, [&](const ListItem& item) -> Status {
+    BERTH_ASSIGN(const ObjectMeta meta, reader.item_meta(item));
     names.emplace_back(meta.name);
     return {};
   }));
@@ -158,7 +189,7 @@ TEST(ObjectReader, Pages) {
 // Half a list would free the room of the rest.
 TEST(ObjectReader, ABrokenPageIsNeverHalfAList) {
   ObjectReader reader(0);
-  const auto any = [](std::string_view) -> Status { return {}; };
+  const auto any = [](const ListItem&) -> Status { return {}; };
   const std::string whole =
       binary_list({{"metadata", {{"resourceVersion", "5"}}}, {"items", {pod("a"), pod("b")}}}, "Pod");
   // The last four bytes are two empty fields of the envelope, behind the list.

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "kube/fake_api_server_support.h"
 #include "kube/paths.h"
+#include "kube/protobuf_json.h"
 #include "kube/wait_support.h"
 
 namespace berth::kube {
@@ -82,11 +83,14 @@ class Mirror {
   int added_ = 0;
 };
 
-// Everything in both forms of the API server.
-class ReflectorTest : public ::testing::TestWithParam<Form> {
+enum class Way { kJson, kBinary, kLeftBinary };
+
+// Everything in both forms of the API server; the binary one is read as JSON, or left as it is.
+class ReflectorTest : public ::testing::TestWithParam<Way> {
  protected:
+  bool is_binary() const { return GetParam() != Way::kJson; }
   void serve(FakeOptions options = {}) {
-    options.binary = GetParam() == Form::kBinary;
+    options.binary = is_binary();
     api = std::make_unique<FakeApiServer>(std::move(options));
     transport = *Transport::create(api->config());
   }
@@ -94,7 +98,19 @@ class ReflectorTest : public ::testing::TestWithParam<Form> {
     if (options.path.empty()) options.path = kPods.collection();
     options.first_backoff = 20;
     options.max_backoff = 200;
-    options.binary = GetParam() == Form::kBinary;
+    options.binary = is_binary();
+    if (GetParam() == Way::kLeftBinary) {
+      options.take_binary = [this](const Change& change, const BinaryObject& object) -> Status {
+        EXPECT_TRUE(change.object.empty());
+        if (refuse-- == 0) return fail(ErrorCode::kInvalid, "this one cannot be read");
+        std::string json;
+        BERTH_TRY(write_json(object, json));
+        Change with_json = change;
+        with_json.object = json;
+        mirror(with_json);
+        return {};
+      };
+    }
     reflector =
         std::make_unique<Reflector>(*transport, std::move(options), [this](const Change& c) { mirror(c); });
   }
@@ -122,6 +138,7 @@ class ReflectorTest : public ::testing::TestWithParam<Form> {
   }
 
   std::unique_ptr<FakeApiServer> api;
+  std::atomic<int> refuse{-1};  // after so many objects in binary form one
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Reflector> reflector;
   Mirror mirror;
@@ -442,7 +459,7 @@ TEST_P(ReflectorTest, AServerThatAnswersInJsonIsReadAllTheSame) {
     ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
     add("q");
     EXPECT_TRUE(wait_for([&] { return same(); }));
-    EXPECT_EQ(asked_for_binary(*api) > 0, GetParam() == Form::kBinary);
+    EXPECT_EQ(asked_for_binary(*api) > 0, is_binary());
   }
 }
 
@@ -458,7 +475,7 @@ TEST_P(ReflectorTest, WhereTheBinaryFormCannotBeReadJsonIs) {
     ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; })) << reflector->last_problem();
     EXPECT_TRUE(same());
     const int before = asked_for_binary(*api);
-    EXPECT_EQ(before, GetParam() == Form::kJson ? 0 : streaming ? 1 : 2);
+    EXPECT_EQ(before, !is_binary() ? 0 : streaming ? 1 : 2);
     add("q");
     api->end_watches();
     add("r");
@@ -468,8 +485,32 @@ TEST_P(ReflectorTest, WhereTheBinaryFormCannotBeReadJsonIs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, ReflectorTest, ::testing::Values(Form::kJson, Form::kBinary),
-                         [](const auto& which) { return which.param == Form::kJson ? "json" : "binary"; });
+// What the reader of objects cannot read comes again in JSON: what is new there, and what has changed.
+TEST_P(ReflectorTest, AnObjectThatItsReaderRefusesComesInJson) {
+  if (GetParam() != Way::kLeftBinary) GTEST_SKIP() << "only where objects are left in binary form";
+  for (const bool streaming : {true, false}) {
+    for (const int number : {0, 3, 7}) {
+      reflector.reset();
+      mirror.~Mirror();
+      new (&mirror) Mirror();
+      serve({.streaming_lists = streaming});
+      for (int i = 0; i < 5; ++i) add("p" + std::to_string(i));
+      refuse = number;
+      start({.page = 2});
+      ASSERT_TRUE(wait_for([&] { return mirror.synced() >= 1 && same(); })) << reflector->last_problem();
+      for (int i = 0; i < 3; ++i) touch("p1");
+      EXPECT_TRUE(wait_for([&] { return refuse < 0 && same(); })) << number;
+      EXPECT_EQ(mirror.added(), 5);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ReflectorTest, ::testing::Values(Way::kJson, Way::kBinary, Way::kLeftBinary),
+                         [](const auto& which) {
+                           return which.param == Way::kJson     ? "json"
+                                  : which.param == Way::kBinary ? "binary"
+                                                                : "left_binary";
+                         });
 
 }  // namespace
 }  // namespace berth::kube

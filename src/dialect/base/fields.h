@@ -163,6 +163,9 @@ class FieldReader {
     return out;
   }
   TimeMs time(const V& object, std::string_view key) {
+    if constexpr (requires(const V& value) { value.time(); }) {
+      if (const auto known = object.find(key).time()) return *known;
+    }
     const std::string_view text = string(object, key);
     if (text.empty()) return 0;
     const auto time = text::parse_time_ms(text);

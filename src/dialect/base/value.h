@@ -1,5 +1,5 @@
-// One way to look at a value of an object, over both feeds: trees of manifests (which know their place) and
-// parsed JSON of watches. The decoders (decode_*.h) are templates over it, so that a field is named once.
+// One way to look at a value of an object, over all feeds: trees of manifests (which know their place), parsed JSON of lists and watches,
+// and their binary form (binary_value.h). The decoders (decode_*.h) are templates over it, so that a field is named once.
 //
 // A value: present() (there, and not null), find(key), each_item(f), each_entry(f), text(), integer(),
 // boolean(), scalar(buffer), describe(). Errors go to a Problems, the first one stays.
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "dialect/base/binary_value.h"
 #include "text/document.h"
 
 namespace berth::dialect {
@@ -129,6 +130,7 @@ class Problems {
   // Records an error at `value`, which is, or lacks, the field `key`.
   void at(const TreeValue& value, std::string_view key, std::string message);
   void at(const JsonValue& value, std::string_view key, std::string message);
+  void at(const BinaryValue& value, std::string_view key, std::string message);
   Error take() { return *std::exchange(error_, std::nullopt); }
 
  private:

@@ -208,6 +208,21 @@ void Problems::at(const JsonValue&, std::string_view key, std::string message) {
       Error{ErrorCode::kInvalid, key.empty() ? std::move(message) : fmt::format("{}: {}", key, message), {}};
 }
 
+void Problems::at(const BinaryValue&, std::string_view key, std::string message) {
+  at(JsonValue(), key, std::move(message));
+}
+
+std::optional<Pod> decode_pod(std::string_view binary, const DeviceNames& devices) {
+  static const kube::Message& message = *kube::message_of("Pod");
+  bool odd = false;
+  Problems problems;
+  FieldReader<BinaryValue> f(problems, devices);
+  Pod out = read_pod(f, BinaryValue(odd, message, binary));
+  if (odd || !problems.ok()) return std::nullopt;
+  out.bytes = static_cast<std::uint32_t>(binary.size());
+  return out;
+}
+
 Result<Object> decode(const text::Document& document, const text::Node& node, Kind kind,
                       const DeviceNames& devices) {
   Problems problems(document, node);

@@ -108,7 +108,7 @@ struct Pod {
       problem;  // a field that cannot be read, and has its default here: it must not be placed by what is read
   std::shared_ptr<const PodNeeds> needs;  // of a manifest that no API server has taken in yet; else nullptr
   bool ready = false;                     // condition Ready
-  std::uint32_t bytes = 0;                // of its text, as the API server sent it; 0: read from a file
+  std::uint32_t bytes = 0;                // as the API server sent it; 0: read from a file
   // For a bound pod: the time of its bind. Its condition PodScheduled says so, else its status.startTime, its first container, its
   // condition Ready; one that says nothing of that counts from its creation, so that no work is ended as if it had just begun. 0:
   // not even that is known.

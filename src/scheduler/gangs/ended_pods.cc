@@ -74,8 +74,8 @@ void EndedPods::take_page(Answer&& answer, TimeMs now) {
   if (namespaces_.empty()) return;
   if (answer.result.outcome == kube::Outcome::kOk) {
     const auto page =
-        reader_.page(kube::Form::kJson, answer.result.body, [&](std::string_view pod) -> Status {
-          take_pod(pod, {});
+        reader_.page(kube::Form::kJson, answer.result.body, [&](const kube::ListItem& pod) -> Status {
+          take_pod(pod.object, {});
           return {};
         });
     reader_.let_go();

@@ -101,7 +101,7 @@ class Reader {
         return true;
       }
       if (!response.ok()) return tl::unexpected<Error>(refused(source, path, response));
-      const auto item = [&](std::string_view object) { return add(what, object); };
+      const auto item = [&](const kube::ListItem& one) { return add(what, one.object); };
       auto read = reader_.page(response.form, response.body, item);
       if (!read) {
         if (read.error().code == ErrorCode::kExhausted) return tl::unexpected<Error>(read.error());

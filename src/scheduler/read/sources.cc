@@ -15,6 +15,7 @@
 #include "kube/api_status.h"
 #include "kube/clock.h"
 #include "kube/paths.h"
+#include "kube/protobuf_json.h"
 #include "text/time.h"
 
 namespace berth::scheduler {
@@ -74,6 +75,20 @@ void Sources::push(dialect::Kind kind, const kube::Change& change) {
   inbox_.push(change, std::get<dialect::Pod>(std::move(*decoded)));
 }
 
+// The words for a wrong field come from the JSON.
+Status Sources::push_pod(const kube::Change& change, const kube::BinaryObject& object) {
+  if (auto pod = dialect::decode_pod(object.bytes, devices_)) {
+    inbox_.push(change, *std::move(pod));
+    return {};
+  }
+  BERTH_TRY(kube::write_json(object, text_));
+  text_.reserve(text_.size() + kube::kJsonPadding);
+  kube::Change in_json = change;
+  in_json.object = text_;
+  push(dialect::Kind::kPod, in_json);
+  return {};
+}
+
 Result<std::unique_ptr<Sources>> Sources::start(kube::Transport& transport, Inbox& inbox,
                                                 SourcesOptions options, const std::function<bool()>& ended) {
   std::unique_ptr<Sources> sources(new Sources(transport, inbox, std::move(options)));
@@ -119,6 +134,11 @@ Result<bool> Sources::look_again() {
     options.path = kube::ResourcePath{source.group, version, source.resource}.collection();
     options.field_selector = source.field_selector;
     options.binary = source.binary;
+    if (source.kind == dialect::Kind::kPod) {
+      options.take_binary = [this](const kube::Change& change, const kube::BinaryObject& object) {
+        return push_pod(change, object);
+      };
+    }
     options.seed = static_cast<std::uint64_t>(source.kind) + 1;
     options.ready = [this] { return inbox_.accepts(); };
     auto reflector = std::make_unique<kube::Reflector>(

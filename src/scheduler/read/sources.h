@@ -60,15 +60,21 @@ class Sources {
       : transport_(transport),
         inbox_(inbox),
         workloads_(options.workloads),
-        decoder_(std::move(options.devices)),
+        devices_(std::move(options.devices)),
+        decoder_(devices_),
         discovery_(transport) {}
   void push(dialect::Kind kind, const kube::Change& change);
+  Status push_pod(const kube::Change& change, const kube::BinaryObject& object);
   void serve_kueue(const std::string& version);
 
   kube::Transport& transport_;
   Inbox& inbox_;
   const bool workloads_;
-  dialect::JsonDecoder decoder_;  // of the I/O thread alone
+  const dialect::DeviceNames devices_;
+  // Of the I/O thread alone.
+  dialect::JsonDecoder decoder_;
+  std::string text_;  // of a pod that is odd
+
   std::string workload_version_;  // served
   mutable std::mutex mutex_;      // those below, and changes of reflectors_
   std::string kueue_version_;
