@@ -22,7 +22,7 @@ bool take_varint(std::string_view& message, std::uint64_t& out) {
 
 }  // namespace
 
-std::string_view take_field(std::string_view& message, WireField& out) {
+std::string_view take_any_field(std::string_view& message, WireField& out) {
   std::uint64_t tag = 0;
   if (!take_varint(message, tag)) return "a field's number is cut off";
   if (tag >> 3 == 0 || tag >> 3 > kMostNumber) return "a field has no possible number";

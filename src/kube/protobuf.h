@@ -45,7 +45,21 @@ struct WireField {
   std::string_view bytes;   // of a text or message: a part of what was read
 };
 
+std::string_view take_any_field(std::string_view& message, WireField& out);
+
 // Takes the first field off `message`, which is not empty. Returns "", or what is wrong with the field.
-std::string_view take_field(std::string_view& message, WireField& out);
+inline std::string_view take_field(std::string_view& message, WireField& out) {
+  // Most are short texts of one of the first fifteen fields.
+  if (message.size() < 2) return take_any_field(message, out);
+  const auto tag = static_cast<unsigned char>(message[0]);
+  const auto length = static_cast<unsigned char>(message[1]);
+  if (tag < 8 || tag >= 0x80 || (tag & 7) != 2 || length >= 0x80 || message.size() - 2 < length)
+    return take_any_field(message, out);
+  out.number = tag >> 3;
+  out.has_bytes = true;
+  out.bytes = message.substr(2, length);
+  message.remove_prefix(std::size_t{2} + length);
+  return {};
+}
 
 }  // namespace berth::kube

@@ -71,6 +71,11 @@ Messages read_table() {
     const Field& field = message->fields.back();
     if (field.written == Written::kAlways || field.written == Written::kOrNull)
       message->always |= std::uint64_t{1} << (message->fields.size() - 1);
+    message->has_inline = message->has_inline || field.kind == FieldKind::kInline;
+    std::size_t at = Message::slot_of(field.name);
+    while (message->by_name[at] != 0) at = (at + 1) % message->by_name.size();
+    if (field.kind != FieldKind::kInline)
+      message->by_name[at] = static_cast<std::uint8_t>(message->fields.size());
   }
   return out;
 }

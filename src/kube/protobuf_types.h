@@ -9,8 +9,11 @@
 // Fields of later versions are not known, and are left out; so are managedFields, which nothing reads.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace berth::kube {
@@ -46,6 +49,24 @@ struct Message {
   std::vector<Field> fields;  // by number; 64 at most
   // The fields that JSON has also where they are not there: bit i is field i.
   std::uint64_t always = 0;
+  bool has_inline = false;  // a field of kind kInline
+
+  // By a hash of their names: the index of a field, from 1; 0: none. Fields of the same hash follow each other.
+  std::array<std::uint8_t, 128> by_name{};
+
+  // The field of that name, not of an inline message; nullptr: not known. Mostly one comparison.
+  const Field* named(std::string_view key) const {
+    for (std::size_t at = slot_of(key); by_name[at] != 0; at = (at + 1) % by_name.size()) {
+      if (fields[by_name[at] - 1].name == key) return &fields[by_name[at] - 1];
+    }
+    return nullptr;
+  }
+  static std::size_t slot_of(std::string_view key) {
+    if (key.empty()) return 0;
+    const auto byte = [&](std::size_t at) -> std::size_t { return static_cast<unsigned char>(key[at]); };
+    return (key.size() + 5 * byte(0) + 17 * byte(key.size() / 2) + 3 * byte(key.size() - 1)) %
+           std::tuple_size_v<decltype(by_name)>;
+  }
 
   // The field of that number; nullptr: not known. `hint`: where the last one was; fields come in order, as a rule.
   const Field* find(std::uint32_t number, std::size_t& hint) const;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+
 namespace berth::dialect {
 
 using kube::FieldKind;
@@ -25,25 +27,57 @@ bool is_map_kind(FieldKind kind) {
 }  // namespace
 
 BinaryValue BinaryValue::is_odd() const {
-  *odd_ = true;
+  reading_->odd = true;
   return {};
 }
 
 bool BinaryValue::take(std::string_view& rest, WireField& out) const {
   if (rest.empty()) return false;
   if (kube::take_field(rest, out).empty()) return true;
-  *odd_ = true;
+  reading_->odd = true;
   return false;
 }
 
-std::string_view BinaryValue::part_of(std::string_view message, std::uint32_t number) const {
-  WireField field;
-  while (take(message, field)) {
-    if (field.number != number) continue;
-    if (field.has_bytes) return field.bytes;
-    *odd_ = true;
-    break;
+const BinaryReading::Places& BinaryReading::places(const kube::Message& message, std::string_view bytes) {
+  for (const Known& known : known_) {
+    if (known.message == &message && known.bytes.data() == bytes.data() && known.bytes.size() == bytes.size())
+      return known.places;
   }
+  Known& known = known_[next_];
+  next_ = (next_ + 1) % known_.size();
+  known.message = &message;
+  known.bytes = bytes;
+  known.places.fill(0);
+  std::size_t hint = 0;
+  WireField field;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const auto at = static_cast<std::uint32_t>(rest.data() - bytes.data());
+    if (!kube::take_field(rest, field).empty()) {
+      odd = true;
+      break;
+    }
+    if (message.find(field.number, hint) != nullptr && known.places[hint] == 0) known.places[hint] = at + 1;
+  }
+  return known.places;
+}
+
+bool BinaryValue::first_of(const kube::Message& message, const kube::Field& field, std::string_view& bytes,
+                           WireField& out) const {
+  if (bytes.empty()) return false;
+  const std::uint32_t place =
+      reading_->places(message, bytes)[static_cast<std::size_t>(&field - message.fields.data())];
+  if (place == 0) return false;
+  bytes.remove_prefix(place - 1);
+  std::string_view rest = bytes;
+  return take(rest, out);
+}
+
+std::string_view BinaryValue::part_of(const kube::Message& message, const kube::Field& field,
+                                      std::string_view bytes) const {
+  WireField found;
+  if (!first_of(message, field, bytes, found)) return {};
+  if (found.has_bytes) return found.bytes;
+  reading_->odd = true;
   return {};
 }
 
@@ -61,36 +95,33 @@ BinaryValue BinaryValue::find(std::string_view key) const {
 
 BinaryValue BinaryValue::find_in(const kube::Message& message, std::string_view bytes,
                                  std::string_view key) const {
+  if (const kube::Field* const field = message.named(key)) return field_of(message, *field, bytes);
+  if (!message.has_inline) return {};
   for (const kube::Field& field : message.fields) {
-    if (field.kind == FieldKind::kInline) {
-      BinaryValue inner = find_in(*field.message, part_of(bytes, field.number), key);
-      if (inner.present()) return inner;
-    } else if (field.name == key) {
-      return field_of(field, bytes);
-    }
+    if (field.kind != FieldKind::kInline) continue;
+    const BinaryValue inner = find_in(*field.message, part_of(message, field, bytes), key);
+    if (inner.present()) return inner;
   }
   return {};
 }
 
-BinaryValue BinaryValue::field_of(const kube::Field& field, std::string_view message) const {
+BinaryValue BinaryValue::field_of(const kube::Message& message, const kube::Field& field,
+                                  std::string_view bytes) const {
   WireField found;
-  for (std::string_view rest = message, from = rest; take(rest, found); from = rest) {
-    if (found.number != field.number) continue;
-    if (found.has_bytes == is_number(field.kind)) return is_odd();
-    if (field.list || is_map_kind(field.kind)) {
-      BinaryValue out = *this;
-      out.kind_ = field.kind;
-      out.list_ = field.list;
-      out.message_ = field.message;
-      out.bytes_ = from;
-      out.number_ = field.number;
-      return out;
-    }
-    const bool zero = found.has_bytes ? found.bytes.empty() : found.value == 0;
-    if (field.written == kube::Written::kIfSet && zero) return {};
-    return value_of(field.kind, field.message, found);
+  if (!first_of(message, field, bytes, found)) return absent(field);
+  if (found.has_bytes == is_number(field.kind)) return is_odd();
+  if (field.list || is_map_kind(field.kind)) {
+    BinaryValue out = *this;
+    out.kind_ = field.kind;
+    out.list_ = field.list;
+    out.message_ = field.message;
+    out.bytes_ = bytes;
+    out.number_ = field.number;
+    return out;
   }
-  return absent(field);
+  const bool zero = found.has_bytes ? found.bytes.empty() : found.value == 0;
+  if (field.written == kube::Written::kIfSet && zero) return {};
+  return value_of(field.kind, field.message, found);
 }
 
 // JSON has some fields that are not there.
@@ -114,7 +145,7 @@ BinaryValue BinaryValue::value_of(FieldKind kind, const kube::Message* message, 
       return int_or_text(from.bytes);
     case FieldKind::kQuantity: {
       BinaryValue out = value_of(FieldKind::kText, nullptr, from);
-      out.bytes_ = part_of(from.bytes, 1);
+      out.bytes_ = text_of(from.bytes);
       if (out.bytes_.empty()) out.bytes_ = "0";
       return out;
     }
@@ -122,11 +153,23 @@ BinaryValue BinaryValue::value_of(FieldKind kind, const kube::Message* message, 
       break;
   }
   BinaryValue out;
-  out.odd_ = odd_;
+  out.reading_ = reading_;
   out.kind_ = kind;
   out.message_ = message;
   out.bytes_ = from.bytes;
   out.number_ = from.value;
+  return out;
+}
+
+// Field 1 of a small message.
+std::string_view BinaryValue::text_of(std::string_view bytes) const {
+  WireField field;
+  std::string_view out;
+  while (take(bytes, field)) {
+    if (field.number > 2) continue;
+    if (!field.has_bytes) reading_->odd = true;
+    if (field.number == 1) out = field.bytes;
+  }
   return out;
 }
 
@@ -141,7 +184,7 @@ BinaryValue BinaryValue::time_of(std::string_view bytes) const {
   }
   if (seconds == kZeroTime) return {};
   BinaryValue out;
-  out.odd_ = odd_;
+  out.reading_ = reading_;
   out.kind_ = FieldKind::kTime;
   out.number_ = static_cast<std::uint64_t>(seconds);
   return out;
@@ -150,7 +193,7 @@ BinaryValue BinaryValue::time_of(std::string_view bytes) const {
 // 1: 0 where 2, a number, is meant; otherwise 3, a text.
 BinaryValue BinaryValue::int_or_text(std::string_view bytes) const {
   BinaryValue out;
-  out.odd_ = odd_;
+  out.reading_ = reading_;
   out.kind_ = FieldKind::kInt;
   WireField field;
   while (take(bytes, field)) {
@@ -167,7 +210,7 @@ BinaryValue::Entry BinaryValue::entry_of(std::string_view bytes) const {
   WireField key, value, field;
   while (take(bytes, field)) {
     if (field.number > 2) continue;
-    if (!field.has_bytes) *odd_ = true;
+    if (!field.has_bytes) reading_->odd = true;
     (field.number == 1 ? key : value) = field;
   }
   const FieldKind kind = kind_ == FieldKind::kTexts ? FieldKind::kText : FieldKind::kQuantity;
@@ -176,7 +219,9 @@ BinaryValue::Entry BinaryValue::entry_of(std::string_view bytes) const {
 
 // The API server takes any bytes for some texts. JSON shows them as UTF-8.
 std::string_view BinaryValue::as_utf8(std::string_view text) const {
-  if (!simdjson::validate_utf8(text.data(), text.size())) *odd_ = true;
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (!std::all_of(text.begin(), text.end(), is_ascii) && !simdjson::validate_utf8(text.data(), text.size()))
+    reading_->odd = true;
   return text;
 }
 

@@ -1,10 +1,14 @@
 // A value of an object in the API server's binary form, as its JSON would show it (kube/protobuf_json.h), without that JSON. Decoders are
 // templates over it as over the values of value.h.
 //
-// An object that is odd has to be read from its JSON: its bytes are no such message, or a text of it is not UTF-8. `odd` is where that is noted; it and the
-// object outlive the values. A find() looks through the fields of one message. Fields that no decoder asks for cost a step over their length.
+// An object that is odd has to be read from its JSON: its bytes are no such message, or a text of it is not UTF-8. That is noted in a BinaryReading;
+// it and the object outlive the values.
+//
+// Cost: the first find() in a message looks through its fields once, by their lengths alone; the others find them there. Fields that no decoder asks
+// for cost no more than that.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,14 +22,33 @@
 
 namespace berth::dialect {
 
+// Where the fields of the messages begin that were looked into last.
+class BinaryReading {
+ public:
+  bool odd = false;
+
+  // By index of the field in the message's list: the place of its first element, from 1. 0: it is not there.
+  using Places = std::array<std::uint32_t, 64>;
+  const Places& places(const kube::Message& message, std::string_view bytes);
+
+ private:
+  struct Known {
+    const kube::Message* message = nullptr;
+    std::string_view bytes;
+    Places places{};
+  };
+  std::array<Known, 8> known_;
+  std::size_t next_ = 0;
+};
+
 class BinaryValue {
  public:
   BinaryValue() = default;
   // The object itself.
-  BinaryValue(bool& odd, const kube::Message& message, std::string_view bytes)
-      : odd_(&odd), kind_(kube::FieldKind::kMessage), message_(&message), bytes_(bytes) {}
+  BinaryValue(BinaryReading& reading, const kube::Message& message, std::string_view bytes)
+      : reading_(&reading), kind_(kube::FieldKind::kMessage), message_(&message), bytes_(bytes) {}
 
-  bool present() const { return odd_ != nullptr; }
+  bool present() const { return reading_ != nullptr; }
   bool is_map() const {
     return present() && !list_ &&
            (kind_ == kube::FieldKind::kMessage || kind_ == kube::FieldKind::kTexts ||
@@ -81,27 +104,32 @@ class BinaryValue {
   void each_field(const kube::Message& message, std::string_view bytes, F& f) const {
     for (const kube::Field& field : message.fields) {
       if (field.kind == kube::FieldKind::kInline) {
-        each_field(*field.message, part_of(bytes, field.number), f);
-      } else if (const BinaryValue value = field_of(field, bytes); value.present()) {
+        each_field(*field.message, part_of(message, field, bytes), f);
+      } else if (const BinaryValue value = field_of(message, field, bytes); value.present()) {
         f(field.name, value);
       }
     }
   }
+  // Its first element, and what stands from there on. False: it is not there.
+  bool first_of(const kube::Message& message, const kube::Field& field, std::string_view& bytes,
+                kube::WireField& out) const;
   // The bytes of a message that stands in a field; empty where there is none.
-  std::string_view part_of(std::string_view message, std::uint32_t number) const;
+  std::string_view part_of(const kube::Message& message, const kube::Field& field,
+                           std::string_view bytes) const;
   BinaryValue find_in(const kube::Message& message, std::string_view bytes, std::string_view key) const;
-  BinaryValue field_of(const kube::Field& field, std::string_view message) const;
+  BinaryValue field_of(const kube::Message& message, const kube::Field& field, std::string_view bytes) const;
   BinaryValue absent(const kube::Field& field) const;
   // A value of the kind of `this` list, or of `field`.
   BinaryValue element_of(const kube::WireField& element) const;
   BinaryValue value_of(kube::FieldKind kind, const kube::Message* message, const kube::WireField& from) const;
   BinaryValue int_or_text(std::string_view bytes) const;
+  std::string_view text_of(std::string_view bytes) const;
   BinaryValue time_of(std::string_view bytes) const;
   Entry entry_of(std::string_view bytes) const;
   std::string_view as_utf8(std::string_view text) const;
   BinaryValue is_odd() const;
 
-  bool* odd_ = nullptr;  // none: absent, or null
+  BinaryReading* reading_ = nullptr;  // none: absent, or null
   kube::FieldKind kind_ = kube::FieldKind::kText;
   bool list_ = false;
   const kube::Message* message_ = nullptr;

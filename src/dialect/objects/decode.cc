@@ -214,11 +214,11 @@ void Problems::at(const BinaryValue&, std::string_view key, std::string message)
 
 std::optional<Pod> decode_pod(std::string_view binary, const DeviceNames& devices) {
   static const kube::Message& message = *kube::message_of("Pod");
-  bool odd = false;
+  BinaryReading reading;
   Problems problems;
   FieldReader<BinaryValue> f(problems, devices);
-  Pod out = read_pod(f, BinaryValue(odd, message, binary));
-  if (odd || !problems.ok()) return std::nullopt;
+  Pod out = read_pod(f, BinaryValue(reading, message, binary));
+  if (reading.odd || !problems.ok()) return std::nullopt;
   out.bytes = static_cast<std::uint32_t>(binary.size());
   return out;
 }
