@@ -109,7 +109,7 @@ TEST(ObjectReader, EventsInBothForms) {
   EXPECT_EQ(reader.event(line)->meta.name, "x");
 }
 
-// What is there stays binary; deletes, marks and errors are JSON.
+// Objects that are there stay binary; deletes, marks and errors are JSON.
 TEST(ObjectReader, LeavesObjectsInBinaryForm) {
   ObjectReader reader(1000, true);
   reader.begin(Form::kBinary);

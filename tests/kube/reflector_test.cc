@@ -265,7 +265,7 @@ TEST_P(ReflectorTest, ExpiredWatchListsAgainAndFindsDeletes) {
     add("goes");
     add("reborn");
     start();
-    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1; }));
+    ASSERT_TRUE(wait_for([&] { return mirror.synced() == 1 && api->watches() == 1; }));
     // While we are not looking, history goes away.
     api->add_fault({.kind = FaultKind::kStatus, .method = "WATCH", .times = -1, .status = 503});
     api->end_watches();
@@ -485,7 +485,7 @@ TEST_P(ReflectorTest, WhereTheBinaryFormCannotBeReadJsonIs) {
   }
 }
 
-// What the reader of objects cannot read comes again in JSON: what is new there, and what has changed.
+// An object that its reader cannot read comes again in JSON, be it new or changed.
 TEST_P(ReflectorTest, AnObjectThatItsReaderRefusesComesInJson) {
   if (GetParam() != Way::kLeftBinary) GTEST_SKIP() << "only where objects are left in binary form";
   for (const bool streaming : {true, false}) {

@@ -1,7 +1,7 @@
 // A value of an object in the API server's binary form, as its JSON would show it (kube/protobuf_json.h), without that JSON. Decoders are
 // templates over it as over the values of value.h.
 //
-// An object that is odd has to be read from its JSON: its bytes are no such message, or a text of it is not UTF-8. That is noted in a BinaryReading;
+// An object may be odd: its bytes are no such message, or a text of it is not UTF-8. Then it has to be read from its JSON. A BinaryReading notes that;
 // it and the object outlive the values.
 //
 // Cost: the first find() in a message looks through its fields once, by their lengths alone; the others find them there. Fields that no decoder asks
@@ -79,7 +79,7 @@ class BinaryValue {
     if (!present() || list_ || kind_ != kube::FieldKind::kBool) return std::nullopt;
     return number_ != 0;
   }
-  // Of a time, which is no text here.
+  // The value of a time, which is no text here.
   std::optional<TimeMs> time() const {
     if (!present() || list_ || kind_ != kube::FieldKind::kTime) return std::nullopt;
     return static_cast<std::int64_t>(number_) * kSecond;

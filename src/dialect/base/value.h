@@ -1,5 +1,5 @@
-// One way to look at a value of an object, over all feeds: trees of manifests (which know their place), parsed JSON of lists and watches,
-// and their binary form (binary_value.h). The decoders (decode_*.h) are templates over it, so that a field is named once.
+// One way to look at a value of an object, over all feeds. Manifests are trees that know their place. Lists and watches are parsed JSON, or binary
+// (binary_value.h). The decoders (decode_*.h) are templates over it, so that a field is named once.
 //
 // A value: present() (there, and not null), find(key), each_item(f), each_entry(f), text(), integer(),
 // boolean(), scalar(buffer), describe(). Errors go to a Problems, the first one stays.

@@ -57,8 +57,8 @@ std::int64_t cheapest(const Structure& structure, const std::vector<std::int64_t
   }
 }
 
-// Why its pod sets can never start together, although each of them could: their least charges are more than its queue can ever have of
-// one flavor, or of a resource in all flavors. Whether they divide well among flavors is not looked at.
+// Why its pod sets can never start together, although each of them could. Their least charges are more than its queue can ever have of one
+// flavor, or of a resource in all flavors. Whether they divide well among flavors is not looked at.
 std::optional<Reason> never_together(State& state, const WorkloadState& w) {
   std::vector<std::vector<ChargeId>> choices;
   std::map<std::uint32_t, std::set<FlavorResource>> pairs;  // by number of the resource

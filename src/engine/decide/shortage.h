@@ -13,8 +13,8 @@ namespace berth::engine {
 bool is_stopped(const QueueState& queue, const WorkloadState& w);
 // True for reasons that no change of free capacity can cure.
 bool ends_nowhere(const Reason& reason);
-// Returns no reasons if enough of its pod sets have their pods, and a flavor whose largest possible quota is enough, each by itself and, as far
-// as sums tell, all together.
+// Returns no reasons if enough of its pod sets have their pods, and a flavor whose largest possible quota is enough. All of them together must
+// fit it, too, as far as sums tell.
 Failure lacks_parts(State& state, const WorkloadState& w);
 // Returns no reasons if the limits that bind it have room for the request, or if that is unknown. `found`: the failure of a search.
 Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found);

@@ -71,7 +71,7 @@ class Sources {
   Inbox& inbox_;
   const bool workloads_;
   const dialect::DeviceNames devices_;
-  // Of the I/O thread alone.
+  // The I/O thread alone uses these two.
   dialect::JsonDecoder decoder_;
   std::string text_;  // of a pod that is odd
 
