@@ -97,7 +97,7 @@ class Checker {
   std::string check_minimal(const WorkloadRecord& holder);
   bool behind_what_leans(const std::string& queue) const;
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
-  bool come_near(const WorkloadRecord& holder);
+  bool come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
   bool over_somewhere(const WorkloadRecord& w,
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;

@@ -407,38 +407,24 @@ bool Checker::came_now(const SlotRecord& slot) const {
                      [&](const Ledger::Coming& one) { return one.slot == &slot; });
 }
 
-// Without its victims the holder may be the first of its kind, which may go anywhere. Beside them its slots come one after the other:
-// to be near to each other alone is not enough.
-bool Checker::come_near(const WorkloadRecord& holder) {
-  struct Coming {
-    SlotRecord* at;
-    SlotRecord is;
-    const PodTemplate* pod;
-  };
-  WorkloadRecord& w = ledger_.workloads.at(holder.spec.uid);
-  const auto sets = pod_sets_of(w.spec.root);
-  std::vector<Coming> all;
-  for (std::size_t s = 0; s < w.sets.size(); ++s) {
-    for (SlotRecord& slot : w.sets[s]) {
-      if (came_now(slot) && !slot.taken.opaque)
-        all.push_back({&slot, std::exchange(slot, SlotRecord{}), &sets[s]->pod});
+// Without its victims the holder may be the first of its kind, which may go anywhere. Beside them its slots come one after the other. To be
+// near to each other alone is not enough, and each stays within its spreads when it comes.
+bool Checker::come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming) {
+  std::vector<std::pair<SlotRecord*, SlotRecord>> all;
+  for (auto& set : ledger_.workloads.at(holder.spec.uid).sets) {
+    for (SlotRecord& slot : set) {
+      if (came_now(slot) && !slot.taken.opaque) all.emplace_back(&slot, slot);
     }
   }
-  std::vector<Coming> left = all;
-  const auto may_be_first = [](const Coming& one) {
-    return std::any_of(one.pod->terms.begin(), one.pod->terms.end(),
-                       [](const CountedTerm& term) { return term.kind == TermKind::kNear; });
+  const auto near_to_those = [&](const Ledger::Coming& next, const std::vector<const SlotRecord*>& before) {
+    for (auto& [slot, is] : all)
+      *slot = std::count(before.begin(), before.end(), slot) > 0 ? is : SlotRecord{};
+    const bool near =
+        ledger_.term_trouble(*next.pod, next.node, When::kAfter, next.slot, {}) != Ledger::kNotNear;
+    for (auto& [slot, is] : all) *slot = is;
+    return near;
   };
-  const auto come_one = [&](const Coming& one) {
-    if (ledger_.term_trouble(*one.pod, one.is.taken.node, When::kAfter, one.at, {}) == Ledger::kNotNear)
-      return false;
-    *one.at = one.is;
-    return true;
-  };
-  const bool come =
-      come_in_some_turn(left, may_be_first, come_one, [](const Coming& one) { *one.at = SlotRecord{}; });
-  for (const Coming& one : all) *one.at = one.is;
-  return come;
+  return ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, false}, near_to_those).empty();
 }
 
 bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
@@ -480,8 +466,7 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim) {
       }
     }
   }
-  if (!ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, false}).empty()) fits = false;
-  if (!come_near(holder)) fits = false;
+  fits = fits && come_in_some_order(holder, coming);
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
   }

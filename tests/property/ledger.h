@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -205,7 +206,10 @@ class Ledger {
     std::string node;
     const SlotRecord* slot = nullptr;
   };
-  std::string spread_trouble(const std::vector<Coming>& pods, SpreadView view) const;
+  // `may_come`: whether one may come once those `before` it have, by what else there is to keep.
+  using MayCome = std::function<bool(const Coming& next, const std::vector<const SlotRecord*>& before)>;
+  std::string spread_trouble(const std::vector<Coming>& pods, SpreadView view,
+                             const MayCome& may_come = {}) const;
   // Whether the pod tolerates the flavor's own taints, and its selectors do not contradict the flavor's labels.
   bool flavor_suits(const PodTemplate& pod, const std::string& flavor) const;
   // How many slots more there is room for on the node, labels and taints apart, now and once releasing pods are gone.

@@ -25,6 +25,7 @@ struct Kind {
   std::string node;
   int count = 0;
   std::vector<Rule> rules;
+  std::vector<Ledger::Coming> pods;  // so many
 };
 
 bool has(const std::vector<std::string>& list, const std::string& one) {
@@ -45,7 +46,8 @@ bool holds(const Rule& rule, const std::vector<int>& came) {
 // The first rule that keeps all that are left away, in the state that got farthest; none: there is an order.
 class Orders {
  public:
-  explicit Orders(const std::vector<Kind>& kinds) : kinds_(kinds) {}
+  Orders(const std::vector<Kind>& kinds, const Ledger::MayCome& may_come)
+      : kinds_(kinds), may_come_(may_come) {}
 
   // True too where there are too many states to look at.
   bool exists() {
@@ -71,6 +73,7 @@ class Orders {
         broken = &*wrong;
         continue;
       }
+      if (!may_come(came, k)) continue;
       ++came[k];
       if (from(came, number + 1)) return true;
       --came[k];
@@ -82,7 +85,17 @@ class Orders {
     return all;
   }
 
+  bool may_come(const std::vector<int>& came, std::size_t next) const {
+    if (!may_come_) return true;
+    std::vector<const SlotRecord*> before;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      for (int i = 0; i < came[k]; ++i) before.push_back(kinds_[k].pods[static_cast<std::size_t>(i)].slot);
+    }
+    return may_come_(kinds_[next].pods[static_cast<std::size_t>(came[next])], before);
+  }
+
   const std::vector<Kind>& kinds_;
+  const Ledger::MayCome& may_come_;
   std::set<std::vector<int>> seen_;
   int farthest_ = 0;
   const Rule* in_the_way_ = nullptr;
@@ -107,16 +120,18 @@ bool Ledger::may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, c
   return static_trouble(looked_at, {}, node).empty();
 }
 
-std::string Ledger::spread_trouble(const std::vector<Coming>& pods, SpreadView view) const {
+std::string Ledger::spread_trouble(const std::vector<Coming>& pods, SpreadView view,
+                                   const MayCome& may_come) const {
   std::vector<Kind> kinds;
   for (const Coming& one : pods) {
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
       return kind.pod == one.pod && kind.node == one.node;
     });
     if (same == kinds.end()) {
-      kinds.push_back({one.pod, one.node, 1, {}});
+      kinds.push_back({one.pod, one.node, 1, {}, {one}});
     } else {
       ++same->count;
+      same->pods.push_back(one);
     }
   }
   const auto domain_of = [&](const PodTemplate& pod, const CountedTerm& term, const std::string& name) {
@@ -176,8 +191,9 @@ std::string Ledger::spread_trouble(const std::vector<Coming>& pods, SpreadView v
         return "it must be spread by " + term.level + ", and node " + kind.node + " is in no domain";
     }
   }
-  Orders orders(kinds);
+  Orders orders(kinds, may_come);
   if (orders.exists()) return "";
+  if (orders.in_the_way() == nullptr) return "some of them may not come, in whatever order the others do";
   return "too many pods are in a domain of " + orders.in_the_way()->level +
          " to be spread, in whatever order they come";
 }
