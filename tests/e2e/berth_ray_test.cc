@@ -127,6 +127,22 @@ class BerthRay : public KindsTest {
     patch(fmt::format("{}/{}", kRayServices, name),
           {{"spec", {{"rayClusterConfig", {{"headGroupSpec", {{"rayStartParams", {{"num-cpus", "1"}}}}}}}}}});
   }
+  // The service `svc` runs on four of seven GPUs, and its second cluster waits for four.
+  void begin_upgrade(const JudgedKind& kind) {
+    ASSERT_NO_FATAL_FAILURE(start_ray(8));
+    grant(7);
+    ASSERT_NE(start_berth(), nullptr);
+    create(kind.path, kind.body("svc", "low"));
+    expect_runs(kind, "svc");
+    change_cluster("svc");
+    EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
+  }
+  // The upgrade is over.
+  void expect_one_cluster(const JudgedKind& kind) {
+    EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
+        << pods("svc") << said(kind, "svc");
+    EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  }
   std::size_t clusters() const { return get(ray_cluster(1).path)["items"].size(); }
 
   Dashboard dashboard_;
@@ -152,14 +168,8 @@ TEST_F(BerthRay, AServiceWaitsStartsWholeIsDisplacedWholeAndStartsAgain) {
 
 // Displaced while its second cluster waits: KubeRay suspends the newer cluster alone, so Berth deletes the pods of the one that serves.
 TEST_F(BerthRay, AServiceThatIsDisplacedInTheMiddleOfAnUpgradeComesBackWhole) {
-  ASSERT_NO_FATAL_FAILURE(start_ray(8));
-  grant(7);
-  ASSERT_NE(start_berth(), nullptr);
   const JudgedKind kind = services();
-  create(kind.path, kind.body("svc", "low"));
-  expect_runs(kind, "svc");
-  change_cluster("svc");
-  EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
+  ASSERT_NO_FATAL_FAILURE(begin_upgrade(kind));
   const JudgedKind other = ray_cluster(3);
   create(other.path, other.body("top", "high"));
   expect_runs(other, "top");
@@ -170,9 +180,7 @@ TEST_F(BerthRay, AServiceThatIsDisplacedInTheMiddleOfAnUpgradeComesBackWhole) {
   EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
   expect_runs(kind, "svc");
   grant(8);
-  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
-      << pods("svc") << said(kind, "svc");
-  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  expect_one_cluster(kind);
   // It can be displaced by its switch again.
   create(other.path, other.body("more", "high"));
   create(other.path, other.body("most", "high"));
@@ -196,28 +204,18 @@ TEST_F(BerthRay, AServiceThatIsChangedWhileItIsDisplacedComesBackWhole) {
   change_cluster("svc");
   EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
   expect_runs(kind, "svc");
-  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
-      << pods("svc") << said(kind, "svc");
-  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  expect_one_cluster(kind);
   expect_clean();
 }
 
 // A changed cluster is made beside the one that serves, waits until there is room for all of it, and takes its place.
 TEST_F(BerthRay, TheSecondClusterOfAChangedServiceStartsWhole) {
-  ASSERT_NO_FATAL_FAILURE(start_ray(8));
-  grant(7);
-  ASSERT_NE(start_berth(), nullptr);
   const JudgedKind kind = services();
-  create(kind.path, kind.body("svc", "low"));
-  expect_runs(kind, "svc");
-  change_cluster("svc");
-  EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
+  ASSERT_NO_FATAL_FAILURE(begin_upgrade(kind));
   std::this_thread::sleep_for(seconds(3));
   EXPECT_EQ(occupying("svc"), kind.pods) << "three GPUs are left for four pods";
   grant(8);
-  EXPECT_TRUE(eventually([&] { return clusters() == 1 && pods("svc") == kind.pods; }, kDone))
-      << pods("svc") << said(kind, "svc");
-  EXPECT_EQ(occupying("svc"), kind.pods) << said(kind, "svc");
+  expect_one_cluster(kind);
   create(kind.path, kind.body("more", "low"));
   expect_runs(kind, "more");
   EXPECT_TRUE(kind.well(named(kind, "svc"))) << said(kind, "svc");
