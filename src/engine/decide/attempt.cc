@@ -29,6 +29,7 @@ void Attempt::run() {
   const bool sizes = !unknown && has_sizes(w_);
   if (sizes && (begins_with(AskedSize::Size::kWhole) || begins_with(AskedSize::Size::kMostFree))) return;
   if (take_from_borrowers()) return;
+  own_ended_ = steps_.ended();
   return unknown ? with_quota() : with_places();
 }
 

@@ -136,6 +136,7 @@ class Attempt {
   std::optional<VictimSearch> victims_;
   bool kept_out_ = false;       // the last place() found places, but none beside what is reserved
   bool beside_failed_ = false;  // it found room, but none beside what is reserved
+  bool own_ended_ = false;      // take_from_borrowers() ended at the bound of its search
   std::int64_t took_back_before_;
   std::int64_t took_back_ = 0;
   TimeMs more_at_ = kEndOfTime;  // of with_quota()

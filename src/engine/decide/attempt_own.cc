@@ -70,6 +70,7 @@ bool Attempt::take_from_borrowers() {
       const std::size_t middle = too_few + (enough - too_few) / 2;
       (starts_without(middle) ? enough : too_few) = middle;
     }
+    steps_.grant(state_.config.search_steps);  // it is known to be there
     if (!starts_without(enough)) break;
     from.resize(enough);
     for (std::size_t k = enough; k-- > 0;) {  // what can stay beside it does, the first one first

@@ -218,7 +218,7 @@ void Attempt::with_quota() {
   const auto anyhow = [&](const auto& counts, bool ask) { return try_quota_anyhow(counts, ask); };
   if (largest_of(anyhow)) return;
   Failure failure = placer->failure();
-  failure.steps_ended = failure.steps_ended || quota_steps_.ended();
+  failure.steps_ended = failure.steps_ended || quota_steps_.ended() || own_ended_;
   if (auto own = own_shortage(failure)) failure = *std::move(own);
   if (failure.by_quota && !failure.never && !failure.of_limit) {
     const std::string by_force = stands_back(state_, w_);
