@@ -220,7 +220,8 @@ void Attempt::with_quota() {
   Failure failure = placer->failure();
   failure.steps_ended = failure.steps_ended || quota_steps_.ended() || own_ended_;
   if (auto own = own_shortage(failure)) failure = *std::move(own);
-  if (failure.by_quota && !failure.never && !failure.of_limit) {
+  const bool is_hopeless = std::all_of(failure.reasons.begin(), failure.reasons.end(), ends_nowhere);
+  if (failure.by_quota && !failure.never && !failure.of_limit && !is_hopeless) {
     const std::string by_force = stands_back(state_, w_);
     if (is_patient(state_, w_) || !by_force.empty()) {
       failure.reasons.push_back(no_victims(state_, w_));
