@@ -5,13 +5,14 @@ namespace berth::dialect {
 namespace {
 
 // Suspended, an MPIJob loses its workers, and its launcher's Job is suspended. With WaitForWorkersReady the launcher comes when the
-// workers run: the gang starts without it, and its place is kept.
+// workers run: the gang starts without it, and its place is kept. The training-operator has an MPIJob of version v1, with other labels.
 constexpr std::string_view kKindsOfMpi = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
 kinds:
   - apiVersion: kubeflow.org/v2beta1
     kind: MPIJob
+    onlyVersion: true
     resource: mpijobs
     description: MPI training of a launcher and workers.
     work: training

@@ -1,0 +1,132 @@
+// Kinds that ship as declarations: which of their pods and containers there are, by the fields of the object.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dialect/dialect_support.h"
+#include "dialect/owners/declared_support.h"
+
+namespace berth::dialect {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // of the dialect: declared_support.h
+
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+Ask ray_job(const std::string& more) {
+  return asked(object_of("ray.io/v1", "RayJob", "rj", kTeam,
+                         more + "entrypoint: go, rayClusterSpec: {headGroupSpec: {" + kOneCpu +
+                             "}, workerGroupSpecs: [{groupName: gpu, replicas: 2, " + kOneCpu + "}]}"));
+}
+
+// In SidecarMode the submitter is a container of the head, with the resources of KubeRay's own submitter.
+TEST(RayJobs, HaveTheirSubmitterInTheHeadAsASidecar) {
+  const Ask plain = ray_job("");
+  EXPECT_EQ(sets_of(plain), "head 1, gpu 2, submitter 1 later");
+  EXPECT_EQ(plain.sets[0].pod->requests.get("cpu"), 1000);
+  const Ask sidecar = ray_job("submissionMode: SidecarMode, ");
+  EXPECT_EQ(sets_of(sidecar), "head 1, gpu 2");
+  EXPECT_EQ(sidecar.sets[0].pod->requests.get("cpu"), 1500);
+  EXPECT_EQ(sidecar.sets[0].pod->requests.get("memory"), 200 * kMebibyte);
+  EXPECT_EQ(sidecar.sets[1].pod->requests.get("cpu"), 1000) << "the workers have none";
+}
+
+// A RayJob that selects a cluster runs there, whatever its rayClusterSpec says, and KubeRay refuses to suspend it.
+TEST(RayJobs, ThatSelectAClusterMakeNone) {
+  const std::string selects = "shutdownAfterJobFinishes: true, clusterSelector: {ray.io/cluster: there}, ";
+  const Ask both = ray_job(selects);
+  EXPECT_EQ(sets_of(both), "submitter 1 later");
+  EXPECT_TRUE(both.is_led) << "it has no switch";
+  EXPECT_FALSE(ray_job("shutdownAfterJobFinishes: true, ").is_led);
+  const std::string by_http =
+      object_of("ray.io/v1", "RayJob", "rj", kTeam, selects + "submissionMode: HTTPMode");
+  EXPECT_EQ(problem_in(by_http), "") << "it makes no pods at all";
+  EXPECT_EQ(asked(by_http).size(), 0);
+  EXPECT_THAT(problem_in(object_of("ray.io/v1", "RayJob", "rj", kTeam, "submissionMode: HTTPMode")),
+              HasSubstr("names no pods"))
+      << "it neither makes a cluster nor selects one";
+}
+
+// The operator lets the workers wait for the master in an init container. Without a master there is none.
+TEST(PyTorchJobs, AskForTheInitContainerOfTheirWorkers) {
+  const auto job = [](const std::string& master) {
+    return asked(
+        object_of("kubeflow.org/v1", "PyTorchJob", "p", kTeam,
+                  "pytorchReplicaSpecs: {" + master +
+                      "Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, resources: "
+                      "{limits: {nvidia.com/gpu: 1}}}]}}}}"));
+  };
+  const Ask led = job("Master: {replicas: 1, " + std::string(kOneCpu) + "}, ");
+  EXPECT_EQ(led.sets[0].pod->requests.get("memory"), 0);
+  EXPECT_EQ(led.sets[1].pod->requests.get("cpu"), 50);
+  EXPECT_EQ(led.sets[1].pod->requests.get("memory"), 10 * kMebibyte);
+  const Ask alone = job("");
+  EXPECT_EQ(alone.sets[0].pod->requests.get("cpu"), 0);
+  EXPECT_EQ(alone.sets[0].pod->requests.get("memory"), 0);
+}
+
+// Since KubeRay 1.7 the user of a RayService can suspend it: KubeRay then deletes all that it has made.
+TEST(RayServices, ThatTheirUserSuspendsHaveNoPods) {
+  const auto service = [](const std::string& suspend) {
+    return object_of("ray.io/v1", "RayService", "rs", kTeam,
+                     suspend + "rayClusterConfig: {headGroupSpec: {" + kOneCpu +
+                         "}, workerGroupSpecs: [{groupName: gpu, replicas: 2, " + kOneCpu + "}]}");
+  };
+  EXPECT_EQ(asked(service("")).size(), 3);
+  EXPECT_EQ(asked(service("suspend: false, ")).size(), 3);
+  EXPECT_EQ(problem_in(service("suspend: true, ")), "");
+  EXPECT_EQ(asked(service("suspend: true, ")).size(), 0);
+}
+
+// The leader takes the workers' template where it has none: that is the one to write.
+TEST(LeaderWorkerSets, WithoutATemplateNameTheOneOfTheWorkers) {
+  EXPECT_THAT(problem_in(object_of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws", kTeam,
+                                   "leaderWorkerTemplate: {size: 2}")),
+              HasSubstr("spec.leaderWorkerTemplate.workerTemplate: is required"));
+}
+
+// A field that is no mapping, or lacks a name, is an error at its place. It is not read as if it were not there.
+TEST(DeclaredKinds, NameTheFieldThatHasTheWrongType) {
+  const auto of = [](const std::string& kind, const std::string& spec) {
+    return problem_in(object_of("ray.io/v1", kind, "r", kTeam, spec));
+  };
+  EXPECT_THAT(of("RayJob", "rayClusterSpec: 2"),
+              HasSubstr("spec.rayClusterSpec: must be a mapping, not \"2\""));
+  EXPECT_THAT(of("RayCluster", "headGroupSpec: {" + std::string(kOneCpu) +
+                                   "}, workerGroupSpecs: [{replicas: 1, " + kOneCpu + "}]"),
+              HasSubstr("spec.workerGroupSpecs[0].groupName: is required"));
+  EXPECT_THAT(
+      problem_in(object_of("kubeflow.org/v1", "PyTorchJob", "p", kTeam,
+                           "runPolicy: [1], pytorchReplicaSpecs: {Worker: {" + std::string(kOneCpu) + "}}")),
+      HasSubstr("spec.runPolicy: must be a mapping, not a list"));
+  EXPECT_THAT(problem_in(object_of("sparkoperator.k8s.io/v1beta2", "SparkApplication", "s", kTeam,
+                                   "driver: {memory: {m: 1}}, executor: {}")),
+              HasSubstr("spec.driver.memory: must be a number or a string"));
+}
+
+// The training-operator has an MPIJob of another version, whose pods have other labels.
+TEST(MpiJobs, AreThoseOfTheMpiOperator) {
+  const auto of = [](const std::string& version) {
+    return problem_in(object_of(version, "MPIJob", "m", kTeam,
+                                "mpiReplicaSpecs: {Launcher: {" + std::string(kOneCpu) + "}}"));
+  };
+  EXPECT_EQ(of("kubeflow.org/v2beta1"), "");
+  EXPECT_THAT(of("kubeflow.org/v1"),
+              HasSubstr("apiVersion: MPIJob of kubeflow.org/v1 is not read: write kubeflow.org/v2beta1"));
+}
+
+TEST(JobSets, NameWhatTheirReplicatedJobsLack) {
+  const auto of = [](const std::string& job) {
+    return problem_in(
+        object_of("jobset.x-k8s.io/v1alpha2", "JobSet", "js", kTeam, "replicatedJobs: [" + job + "]"));
+  };
+  EXPECT_THAT(of("{name: a}"), HasSubstr("spec.replicatedJobs[0].template: is required"));
+  EXPECT_THAT(of("{name: a, template: {}}"), HasSubstr("spec.replicatedJobs[0].template.spec: is required"));
+  EXPECT_THAT(of("{template: {spec: {" + std::string(kOneCpu) + "}}}"),
+              HasSubstr("spec.replicatedJobs[0].name: is required"));
+}
+
+}  // namespace
+}  // namespace berth::dialect
