@@ -106,6 +106,38 @@ TEST(DeclaredKinds, NameTheFieldThatHasTheWrongType) {
               HasSubstr("spec.driver.memory: must be a number or a string"));
 }
 
+// KAI makes a gang of each of these where it names a queue of KAI. It makes none of the pods of a Job.
+TEST(QueuesOfKai, MakeGangsOfOwnersThatRunAsOne) {
+  for (const std::string label :
+       {"kai.scheduler/queue", "runai/queue", "kueue.x-k8s.io/queue-name", "example.com/queue"}) {
+    const bool is_queue = label != "example.com/queue";
+    const std::string head = "labels: {" + label + ": q}";
+    const auto gang = [&](const std::string& version, const std::string& kind, const std::string& spec) {
+      return asked(object_of(version, kind, "x", head, spec)).gang;
+    };
+    const std::string pod = kOneCpu;
+    EXPECT_EQ(
+        gang("kubeflow.org/v1", "PyTorchJob", "pytorchReplicaSpecs: {Worker: {replicas: 2, " + pod + "}}"),
+        is_queue);
+    EXPECT_EQ(gang("ray.io/v1", "RayCluster", "headGroupSpec: {" + pod + "}"), is_queue);
+    EXPECT_EQ(gang("jobset.x-k8s.io/v1alpha2", "JobSet",
+                   "replicatedJobs: [{name: a, template: {spec: {" + pod + "}}}]"),
+              is_queue);
+    EXPECT_EQ(gang("batch/v1", "Job", "parallelism: 2, " + pod), label.starts_with("kueue"));
+  }
+}
+
+TEST(QueuesOfKai, AreNotNeededWherePodsAskForItsScheduler) {
+  const auto gang = [](const std::string& scheduler) {
+    return asked(object_of("kubeflow.org/v1", "PyTorchJob", "p", "labels: {a: b}",
+                           "pytorchReplicaSpecs: {Worker: {replicas: 2, template: {spec: {schedulerName: " +
+                               scheduler + ", containers: [{name: pytorch}]}}}}"))
+        .gang;
+  };
+  EXPECT_TRUE(gang("kai-scheduler"));
+  EXPECT_FALSE(gang("berth"));
+}
+
 // The training-operator has an MPIJob of another version, whose pods have other labels.
 TEST(MpiJobs, AreThoseOfTheMpiOperator) {
   const auto of = [](const std::string& version) {
