@@ -17,7 +17,7 @@ TFJobSpec: enableDynamicWorker runPolicy=KubeflowRunPolicy successPolicy tfRepli
 XGBoostJobSpec: runPolicy=KubeflowRunPolicy xgbReplicaSpecs=XGBoostRoles
 PaddleJobSpec: elasticPolicy=KubeflowElasticPolicy paddleReplicaSpecs=PaddleRoles runPolicy=KubeflowRunPolicy
 JAXJobSpec: jaxReplicaSpecs=JAXRoles runPolicy=KubeflowRunPolicy
-MPIJobSpec: launcherCreationPolicy mpiImplementation mpiReplicaSpecs=MPIRoles runLauncherAsWorker
+MPIJobSpec: cleanPodPolicy launcherCreationPolicy mainContainer mpiImplementation mpiReplicaSpecs=MPIRoles runLauncherAsWorker
   runPolicy=KubeflowRunPolicy slotsPerWorker sshAuthMountPath
 PyTorchRoles: Master=KubeflowRole Worker=KubeflowRole
 TFRoles: Chief=KubeflowRole Evaluator=KubeflowRole Master=KubeflowRole PS=KubeflowRole Worker=KubeflowRole
@@ -46,7 +46,7 @@ constexpr KnownKind kKubeflowKinds[] = {
     {"kubeflow.org", "XGBoostJob", "v1", "XGBoostJob"},
     {"kubeflow.org", "PaddleJob", "v1", "PaddleJob"},
     {"kubeflow.org", "JAXJob", "v1", "JAXJob"},
-    {"kubeflow.org", "MPIJob", "v2beta1", "MPIJob"},
+    {"kubeflow.org", "MPIJob", "v2beta1 v1", "MPIJob"},
     {"kubeflow.org", "MXJob", "", ""},
     {"kubeflow.org", "Notebook", "", ""},
     {"kubeflow.org", "Profile", "", ""},

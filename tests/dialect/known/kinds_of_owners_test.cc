@@ -66,11 +66,11 @@ TEST(MisspeltKinds, EachHasItsTable) {
   for (const auto& [text, hint] : cases) EXPECT_THAT(found(text), ElementsAre(HasSubstr(hint))) << text;
 }
 
-// The training-operator has an MPIJob of its own version, which Berth does not read.
 TEST(MisspeltKinds, AVersionThatIsNotReadIsNamed) {
-  EXPECT_THAT(found(object("kubeflow.org/v1", "MPIJob", "mpiReplicaSpecs: {}")),
-              ElementsAre(HasSubstr(
-                  "kubeflow.org has no such version of MPIJob; did you mean kubeflow.org/v2beta1?")));
+  EXPECT_THAT(
+      found(object("kubeflow.org/v1beta1", "TFJob", "tfReplicaSpecs: {}")),
+      ElementsAre(HasSubstr("kubeflow.org has no such version of TFJob; did you mean kubeflow.org/v1?")));
+  EXPECT_THAT(found(object("kubeflow.org/v1", "MPIJob", "cleanPodPolicy: Running")), IsEmpty());
   EXPECT_THAT(found("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r, labels: "
                     "{kueue.x-k8s.io/queuename: q}}}"),
               ElementsAre(HasSubstr("did you mean kueue.x-k8s.io/queue-name?")));

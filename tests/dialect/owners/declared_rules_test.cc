@@ -138,15 +138,33 @@ TEST(QueuesOfKai, AreNotNeededWherePodsAskForItsScheduler) {
   EXPECT_FALSE(gang("berth"));
 }
 
-// The training-operator has an MPIJob of another version, whose pods have other labels.
-TEST(MpiJobs, AreThoseOfTheMpiOperator) {
-  const auto of = [](const std::string& version) {
-    return problem_in(object_of(version, "MPIJob", "m", kTeam,
-                                "mpiReplicaSpecs: {Launcher: {" + std::string(kOneCpu) + "}}"));
+// The training-operator serves the kind as v1: other labels, an init container of the launcher, and no switch for Berth.
+TEST(MpiJobs, OfTheTrainingOperatorHaveItsRoles) {
+  const auto job = [](const std::string& version) {
+    return asked(object_of(version, "MPIJob", "m", kTeam,
+                           "runPolicy: {suspend: false}, mpiReplicaSpecs: {Launcher: {" +
+                               std::string(kOneCpu) + "}, Worker: {replicas: 2, " + kOneCpu + "}}"));
   };
-  EXPECT_EQ(of("kubeflow.org/v2beta1"), "");
-  EXPECT_THAT(of("kubeflow.org/v1"),
-              HasSubstr("apiVersion: MPIJob of kubeflow.org/v1 is not read: write kubeflow.org/v2beta1"));
+  const auto set_of = [](const Ask& ask, const std::string& labels) {
+    const std::string pod = cpu_pod("p", made_by("kubeflow.org/v1", "MPIJob", "m"), labels);
+    return ask.kind->place_of(ask, std::get<Pod>(testing::objects_of(pod).at(0)));
+  };
+  const Ask older = job("kubeflow.org/v1");
+  EXPECT_EQ(sets_of(older), "launcher 1, worker 2");
+  EXPECT_EQ(older.sets[0].pod->requests.get("memory"), 512 * kMebibyte);
+  EXPECT_TRUE(older.is_led) << "its switch is not written";
+  EXPECT_EQ(
+      set_of(older, "training.kubeflow.org/job-role: master, training.kubeflow.org/replica-type: launcher")
+          .set,
+      0U);
+  const OwnedPlace second =
+      set_of(older, "training.kubeflow.org/replica-type: worker, training.kubeflow.org/replica-index: '1'");
+  EXPECT_EQ(second.set, 1U);
+  EXPECT_EQ(second.index, 1);
+  const Ask newer = job("kubeflow.org/v2beta1");
+  EXPECT_EQ(sets_of(newer), "launcher 1, worker 2");
+  EXPECT_EQ(newer.sets[0].pod->requests.get("memory"), 0);
+  EXPECT_FALSE(newer.is_led);
 }
 
 TEST(JobSets, NameWhatTheirReplicatedJobsLack) {

@@ -127,7 +127,6 @@ struct DeclaredGroups {
 
 struct Declaration {
   std::string group, version, word, resource;
-  bool only_version = false;  // an object of another version is another kind, and an error
   WorkloadKind work = WorkloadKind::kBatch;
   bool gang = true;  // its pods start together where it names a queue; false: only where it names a gang
   FieldPath suspend;

@@ -38,7 +38,6 @@ class DeclaredReader {
     out.meta = read_meta(f_, object_, declared_.row.kind, false);
     const V meta = f_.map(object_, "metadata");
     out.generation = f_.integer(meta, "generation", 0, 0, kInt64Max);
-    check_version();
     out.annotated = f_.map(meta, "annotations").present();
     if (!f_.map(object_, "spec").present()) f_.error(object_, "spec", "is required");
     if (!declared_.suspend.empty()) {
@@ -69,13 +68,6 @@ class DeclaredReader {
     V at = path.of_set ? set : object_;
     for (std::size_t i = 0; i + 1 < path.keys.size(); ++i) at = f_.map(at, path.keys[i]);
     return {at, path.keys.back()};
-  }
-  void check_version() {
-    const std::string_view is = f_.string(object_, "apiVersion");
-    const std::string wanted = fmt::format("{}/{}", declared_.group, declared_.version);
-    if (declared_.only_version && !is.empty() && is != wanted)
-      f_.error(object_, "apiVersion",
-               fmt::format("{} of {} is not read: write {}", declared_.word, is, wanted));
   }
   // A field that is missing: the first of its path is named.
   void require(const FieldPath& path, const V& set) {

@@ -236,7 +236,6 @@ void read_identity(text::Fields& f, Declaration& out) {
     out.group = version.substr(0, slash);
     out.version = version.substr(slash + 1);
   }
-  out.only_version = f.boolean_or("onlyVersion", false);
   out.word = f.string("kind");
   out.resource = f.string("resource");
   if (std::any_of(out.resource.begin(), out.resource.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
