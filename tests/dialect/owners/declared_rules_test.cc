@@ -80,6 +80,21 @@ TEST(RayServices, ThatTheirUserSuspendsHaveNoPods) {
   EXPECT_EQ(asked(service("suspend: true, ")).size(), 0);
 }
 
+// The workers come when their leader is ready, or, with exclusive-topology, has a node: a group that waited for them would wait for ever.
+TEST(LeaderWorkerSets, WithWorkersThatComeLaterStartWithTheirLeader) {
+  const auto sets = [](const std::string& head, const std::string& policy) {
+    return sets_of(asked(
+        object_of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws", head,
+                  policy + "leaderWorkerTemplate: {size: 3, workerTemplate: {spec: {containers: [{name: "
+                           "c}]}}}")));
+  };
+  const std::string exclusive =
+      std::string(kTeam) + ", annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}";
+  EXPECT_EQ(sets(kTeam, ""), "leader 1, worker 2");
+  EXPECT_EQ(sets(kTeam, "startupPolicy: LeaderReady, "), "leader 1, worker 2 later");
+  EXPECT_EQ(sets(exclusive, ""), "leader 1, worker 2 later");
+}
+
 // The leader takes the workers' template where it has none: that is the one to write.
 TEST(LeaderWorkerSets, WithoutATemplateNameTheOneOfTheWorkers) {
   EXPECT_THAT(problem_in(object_of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws", kTeam,

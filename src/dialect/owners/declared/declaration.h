@@ -96,7 +96,7 @@ struct DeclaredSet {
   std::vector<StateRule>
       when;            // it has such pods only where all hold. Those at the set's place leave it without pods
   bool later = false;  // they are made when those of other sets run
-  StateRule later_when;  // the same, by the object
+  std::vector<StateRule> later_when;  // the same, where one of these holds
   std::vector<std::pair<std::string, std::string>>
       labels;         // by which a pod is of the set; "$name" is its name
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none

@@ -181,7 +181,8 @@ class DeclaredReader {
     if (set.minimum_when.empty() || holds(set.minimum_when, nullptr)) {
       if (const auto minimum = number(set.minimum, place)) pods.minimum = times_of(set, place, *minimum);
     }
-    pods.later = set.later || (!set.later_when.empty() && holds(set.later_when, nullptr));
+    pods.later = set.later || std::any_of(set.later_when.begin(), set.later_when.end(),
+                                          [&](const StateRule& rule) { return holds(rule, nullptr); });
     if (set.form == PodForm::kSpark) {
       pods.spec = SparkPodReader<V>(f_, object_).read(place, set.name, out.meta.ns, pods.marks, pods.needs);
     } else {

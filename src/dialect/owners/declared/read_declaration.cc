@@ -70,6 +70,10 @@ StateRule read_rule_of(text::Fields& f, bool in_set) {
   StateRule out;
   out.conditions = f.strings("conditions");
   out.at = path_at(f, "at", in_set);
+  if (std::string annotation = f.string_or("annotation"); !annotation.empty()) {
+    if (!out.at.empty()) f.error("annotation", "at says where: leave out one of them");
+    out.at = {{"metadata", "annotations", std::move(annotation)}, false};
+  }
   out.words = f.strings("words");
   out.absent = f.boolean_or("absent", false);
   out.present = f.boolean_or("present", false);
@@ -143,7 +147,7 @@ void read_set_numbers(text::Fields& f, DeclaredSet& out) {
     f.error("minimumWhen", "says when minimum counts, and there is no minimum");
   out.when = read_rules(f, "when", true);
   out.later = f.boolean_or("later", false);
-  out.later_when = read_rule(f, "laterWhen");
+  out.later_when = read_rules(f, "laterWhen", false);
 }
 
 DeclaredContainer read_added(text::Fields& f, const std::shared_ptr<const text::Document>& document) {
