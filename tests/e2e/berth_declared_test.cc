@@ -42,6 +42,14 @@ class BerthDeclared : public WorkloadsTest {
   // Pods of one GPU each, which run until they are deleted.
   void start_with_kinds(int gpus) {
     start_with_queue(gpus, 86'400'000);
+    // The training-operator adds a container that asks for memory to the workers.
+    const json resources =
+        json::array({{{"name", "cpu"}, {"nominalQuota", "1000"}},
+                     {{"name", "memory"}, {"nominalQuota", "1Ti"}},
+                     {{"name", "nvidia.com/gpu"}, {"nominalQuota", std::to_string(gpus)}}});
+    const json flavors = json::array({{{"name", "any"}, {"resources", resources}}});
+    const json group = {{"coveredResources", {"cpu", "memory", "nvidia.com/gpu"}}, {"flavors", flavors}};
+    patch(std::string(kGroup) + "/clusterqueues/cq", {{"spec", {{"resourceGroups", json::array({group})}}}});
     ASSERT_OK(cluster_->create_priority_class("low", 10));
     ASSERT_OK(cluster_->create_priority_class("high", 100));
     ASSERT_OK(cluster_->apply(kCrds));

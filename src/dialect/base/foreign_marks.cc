@@ -106,13 +106,6 @@ constexpr ForeignMark kMarks[] = {
 
     {"batch.volcano.sh/Job", kOwner, "Volcano", "a gang", "volcano", ""},
     {"grove.io/PodClique", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"jobset.x-k8s.io/JobSet", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"kubeflow.org/JAXJob", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"kubeflow.org/MPIJob", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"kubeflow.org/PyTorchJob", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"kubeflow.org/TFJob", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"kubeflow.org/XGBoostJob", kOwner, "KAI", "a gang", "kai", kForKai},
-    {"ray.io/RayCluster", kOwner, "KAI", "a gang", "kai", kForKai},
 };
 
 constexpr bool is_sorted() {

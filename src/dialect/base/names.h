@@ -51,6 +51,7 @@ inline constexpr std::string_view kKaiGroup = "scheduling.run.ai";
 inline constexpr std::string_view kKaiObjectsGroup = "kai.scheduler";
 inline constexpr std::string_view kKaiQueueName = "kai.scheduler/queue";
 inline constexpr std::string_view kOlderKaiQueueName = "runai/queue";
+inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 inline constexpr std::string_view kKaiGroupName = "pod-group-name";  // annotation
 inline constexpr std::string_view kKaiSubgroup = "kai.scheduler/subgroup-name";
 // On a PodGroup. The second is written by KAI: since when the gang lacks pods that it needs.

@@ -221,7 +221,8 @@ Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
   if (const auto group = group_of(pod.meta)) {
     const OwnerRecord* record = group->record;
     Membership own = dialect::membership_of(pod, gang_named_by(pod.meta), nullptr);
-    if (own.kind != GangKind::kSingle || (record != nullptr && !names_a_gang(*record->ask.meta, pod.meta)))
+    if (own.kind != GangKind::kSingle || (record != nullptr && !names_a_gang(*record->ask.meta, pod.meta) &&
+                                          !is_for_kai(*record->ask.meta, pod.meta, pod.spec.scheduler_name)))
       return own;
     std::string name = fmt::format("{}-{}", group->named.owner, group->named.number);
     std::string uid = fmt::format("Gang/{}/{}/{}{}", enum_name(group->kind), pod.meta.ns, name,

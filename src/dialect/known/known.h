@@ -6,8 +6,9 @@
 // where it is a list of it; of one without a type anything goes. The type Keys is a map of labels or annotations. A type that a
 // system does not have is one of Kubernetes.
 //
-// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins, Cluster Autoscaler and JobSet. Tests
-// compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known/known_test.cc).
+// Sources: the API types of Kubernetes 1.33 to 1.37, Kueue 0.10 to 0.19, Volcano, KAI, scheduler-plugins, Cluster Autoscaler and JobSet. And the
+// schemas of KubeRay 0.6 to 1.7, training-operator 1.3 to 1.9, MPI operator 0.4 to 0.8, Trainer 2, Spark operator 2, LeaderWorkerSet and
+// AppWrapper. Tests compare the tables with deploy/crds, and with Kubernetes' own descriptions where they are at hand (tests/dialect/known/known_test.cc).
 #pragma once
 
 #include <span>
@@ -39,6 +40,11 @@ KnownSystem known_coscheduling();
 KnownSystem known_koordinator();
 KnownSystem known_autoscaler();
 KnownSystem known_jobset();
+KnownSystem known_ray();
+KnownSystem known_kubeflow();
+KnownSystem known_spark();
+KnownSystem known_leader_worker();
+KnownSystem known_app_wrapper();
 KnownSystem known_berth();
 
 }  // namespace berth::dialect

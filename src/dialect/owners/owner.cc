@@ -63,6 +63,14 @@ bool names_a_queue(const Meta& owner, const Meta& marks) {
   return false;
 }
 
+bool is_for_kai(const Meta& owner, const Meta& marks, std::string_view scheduler) {
+  if (scheduler == kKaiScheduler) return true;
+  for (const Meta* meta : {&owner, &marks}) {
+    if (!meta->mark(kKaiQueueName).empty() || !meta->mark(kOlderKaiQueueName).empty()) return true;
+  }
+  return false;
+}
+
 bool names_a_gang(const Meta& owner, const Meta& marks) {
   return names_a_queue(owner, marks) || !owner.mark(kGang).empty() || !marks.mark(kGang).empty();
 }

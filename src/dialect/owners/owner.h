@@ -153,6 +153,9 @@ const PodSetUpdate* update_of(const Ask& ask, std::size_t set, std::span<const P
 
 // Whether it names a queue that Berth starts work of: itself, or its template.
 bool names_a_queue(const Meta& owner, const Meta& marks);
+// Whether it names a queue of KAI, or its pods ask for KAI's scheduler. KAI makes gangs of the owners that run as one, and none of a Job or a
+// Deployment.
+bool is_for_kai(const Meta& owner, const Meta& marks, std::string_view scheduler);
 // Whether its pods are a gang without a size of their own: it names a queue, or a gang.
 bool names_a_gang(const Meta& owner, const Meta& marks);
 

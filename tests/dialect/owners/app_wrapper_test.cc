@@ -93,9 +93,9 @@ TEST(AppWrappers, SayWhichComponentCannotBeRead) {
 TEST(AppWrappers, StartWithAllPodsOfTheirComponents) {
   WorldThatHolds world;
   const std::string object = app_wrapper(components_of_four_kinds(""), "suspend: true, ");
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(6) + object);
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(6, "1Gi") + object);
   EXPECT_THAT(world.decide(), IsEmpty()) << "7 CPUs of 6";
-  world.apply(queue_of_cpus(7));
+  world.apply(queue_of_cpus(7, "1Gi"));
   const auto started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
   EXPECT_THAT(started[0].slots, SizeIs(7));

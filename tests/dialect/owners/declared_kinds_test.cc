@@ -364,13 +364,13 @@ std::string torch_job(const std::string& policy, const std::string& more = "") {
 
 TEST(PyTorchJobs, StartWithMinAvailableAndTheOthersJoin) {
   World world;
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(3) + torch_job("schedulingPolicy: {minAvailable: 3}") +
-              torch_pod("master", 0) + torch_pod("worker", 0) + torch_pod("worker", 1) +
-              torch_pod("worker", 2));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(3, "1Gi") +
+              torch_job("schedulingPolicy: {minAvailable: 3}") + torch_pod("master", 0) +
+              torch_pod("worker", 0) + torch_pod("worker", 1) + torch_pod("worker", 2));
   const auto started = world.decide();
   ASSERT_THAT(started, SizeIs(1));
   EXPECT_THAT(started[0].slots, SizeIs(3));
-  world.apply(queue_of_cpus(4));
+  world.apply(queue_of_cpus(4, "1Gi"));
   const auto joined = world.decide();
   ASSERT_THAT(joined, SizeIs(1)) << "the fourth has room now";
   EXPECT_THAT(joined[0].slots, SizeIs(1));
@@ -384,7 +384,7 @@ TEST(PyTorchJobs, AnElasticOneStartsWithItsLeastWorkers) {
 
 TEST(PyTorchJobs, AreTakenBackWholeByTheirSwitch) {
   WorldThatHolds world;
-  world.apply(node_yaml("n0", 0) + queue_of_cpus(4) + torch_job("suspend: true"));
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(4, "1Gi") + torch_job("suspend: true"));
   ASSERT_THAT(world.decide(), SizeIs(1));
   const Ask* owner = world.intake.owner("pt");
   ASSERT_NE(owner, nullptr);

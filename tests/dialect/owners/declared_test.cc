@@ -398,6 +398,16 @@ TEST(Declarations, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error_of(head + "completed: {at: status.x}, " + pods),
               HasSubstr("kinds[0].completed.words: is required"));
   EXPECT_THAT(error_of(head + "failed: {}, " + pods), HasSubstr("kinds[0].failed.at: is required"));
+  EXPECT_THAT(error_of(head + "failed: {at: status.x, words: [a], present: true}, " + pods),
+              HasSubstr("kinds[0].failed.present: says that anything may stand there"));
+  EXPECT_THAT(error_of(head + "failed: {at: status.x, annotation: a.b/c, present: true}, " + pods),
+              HasSubstr("kinds[0].failed.annotation: at says where"));
+  EXPECT_EQ(
+      error_of(head +
+               "suspend: spec.x, suspendWhen: [{at: spec.a, absent: true}, {annotation: a.b/c, present: "
+               "true}], " +
+               pods),
+      "");
   EXPECT_THAT(error_of(head + "managedBy: {own: [x]}, " + pods),
               HasSubstr("kinds[0].managedBy.at: is required"));
   EXPECT_THAT(error_of(head + "}\n"), HasSubstr("kinds[0].pods: is required"));

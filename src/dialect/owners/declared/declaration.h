@@ -33,12 +33,14 @@ struct FieldPath {
   std::string pointer_text() const;
 };
 
-// A state of an object: it holds where one of these conditions is True, or the field has one of these words.
+// A state of an object: it holds where one of these conditions is True, or the field has one of these words. Without words it goes by
+// whether the field is there.
 struct StateRule {
   std::vector<std::string> conditions;  // types in status.conditions
   FieldPath at;
   std::vector<std::string> words;
-  bool absent = false;  // it also holds where the object lacks the field
+  bool absent = false;   // it also holds where the object lacks the field
+  bool present = false;  // it holds with any word
 
   bool empty() const { return conditions.empty() && at.empty(); }
 };
@@ -91,9 +93,10 @@ struct DeclaredSet {
   std::int64_t less = 0;              // so many pods of the product are another set's
   FieldPath minimum;                  // with so many, `times` each, the gang starts, and the others join it
   StateRule minimum_when;             // `minimum` counts only then; empty: always
-  StateRule when;        // it has such pods only then; empty: always. May start at the set's place
-  bool later = false;    // they are made when those of other sets run
-  StateRule later_when;  // the same, by the object
+  std::vector<StateRule>
+      when;            // it has such pods only where all hold. Those at the set's place leave it without pods
+  bool later = false;  // they are made when those of other sets run
+  std::vector<StateRule> later_when;  // the same, where one of these holds
   std::vector<std::pair<std::string, std::string>>
       labels;         // by which a pod is of the set; "$name" is its name
   std::string index;  // the label with a pod's number in it; "$name": the number that ends its name; "": none
@@ -127,9 +130,9 @@ struct Declaration {
   WorkloadKind work = WorkloadKind::kBatch;
   bool gang = true;  // its pods start together where it names a queue; false: only where it names a gang
   FieldPath suspend;
-  StateRule suspend_when;          // its controller takes that switch only then; empty: always
-  DurationMs pods_within = 0;      // of its release; 0: as any other (OwnerKind)
-  bool further_are_gangs = false;  // (OwnerKind)
+  std::vector<StateRule> suspend_when;  // its controller takes that switch only where all hold
+  DurationMs pods_within = 0;           // of its release; 0: as any other (OwnerKind)
+  bool further_are_gangs = false;       // (OwnerKind)
   FieldPath managed_by;
   std::vector<std::string> own_controllers;  // what stands there, where it is left to its own
   FieldPath minimum;                         // of all pods together, as in a set

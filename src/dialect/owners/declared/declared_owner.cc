@@ -66,6 +66,13 @@ std::shared_ptr<const PodTemplate> with_avoidances(std::shared_ptr<const PodTemp
   return pod;
 }
 
+// Whether its marks, or one of its pod sets, make it a gang.
+bool is_gang(const Declared& own, const AskedSet& set) {
+  return !own.meta.mark(kGang).empty() ||
+         (own.declared->gang &&
+          (names_a_gang(own.meta, *set.marks) || is_for_kai(own.meta, *set.marks, set.spec->scheduler_name)));
+}
+
 AskedSet set_of_pods(const Declared& own, DeclaredPods& pods, bool over) {
   const auto& avoids = own.declared->objects.avoids;
   if (pods.within) {
@@ -111,8 +118,7 @@ Ask ask_declared(std::shared_ptr<void> object) {
   if (own.sets.empty()) own.sets.emplace_back();
   for (DeclaredPods& pods : own.sets) {
     out.sets.push_back(set_of_pods(own, pods, !out.over.empty()));
-    const bool named = !own.meta.mark(kGang).empty();
-    out.gang = out.gang || named || (declared.gang && names_a_gang(own.meta, *out.sets.back().marks));
+    out.gang = out.gang || is_gang(own, out.sets.back());
   }
   for (const Ask& within : own.objects) {
     if (out.priority_class.empty()) out.priority_class = within.priority_class;
@@ -240,9 +246,8 @@ bool adopt_sets(Ask& ask, const std::vector<const Ask*>& below) {
   ask.sets = from.sets;
   ask.of_below = std::make_shared<const Ask>(from);
   const Declared& own = declared_of(ask);
-  ask.gang = std::any_of(from.sets.begin(), from.sets.end(), [&](const AskedSet& set) {
-    return !own.meta.mark(kGang).empty() || (own.declared->gang && names_a_gang(own.meta, *set.marks));
-  });
+  ask.gang =
+      std::any_of(from.sets.begin(), from.sets.end(), [&](const AskedSet& set) { return is_gang(own, set); });
   return true;
 }
 

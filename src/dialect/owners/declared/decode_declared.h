@@ -43,7 +43,9 @@ class DeclaredReader {
     if (!declared_.suspend.empty()) {
       const auto at = spot(declared_.suspend, object_);
       out.suspend = f_.boolean(at.parent, at.key, false);
-      out.switchable = declared_.suspend_when.empty() || holds(declared_.suspend_when, nullptr);
+      const auto& rules = declared_.suspend_when;
+      out.switchable = std::all_of(rules.begin(), rules.end(),
+                                   [&](const StateRule& rule) { return holds(rule, nullptr); });
     }
     out.managed_by = word(declared_.managed_by);
     out.priority_class = word(declared_.priority_class);
@@ -61,9 +63,10 @@ class DeclaredReader {
   }
 
  private:
-  Spot<V> spot(const FieldPath& path, const V& set) const {
+  // An error where something else than a mapping stands on the way.
+  Spot<V> spot(const FieldPath& path, const V& set) {
     V at = path.of_set ? set : object_;
-    for (std::size_t i = 0; i + 1 < path.keys.size(); ++i) at = at.find(path.keys[i]);
+    for (std::size_t i = 0; i + 1 < path.keys.size(); ++i) at = f_.map(at, path.keys[i]);
     return {at, path.keys.back()};
   }
   // A field that is missing: the first of its path is named.
@@ -125,14 +128,25 @@ class DeclaredReader {
     if (out || rule.at.empty()) return out;
     const V value = spot(rule.at, set).value();
     if (!value.present()) return rule.absent;
+    if (rule.present) return true;
     const std::string text = text_of(value);
     if (!is_among(rule.words, text)) return false;
     if (says != nullptr) *says = text;
     return true;
   }
 
+  // The rules at the set's place, or all others.
+  bool hold(const DeclaredSet& set, const V& place, bool of_set) {
+    return std::all_of(set.when.begin(), set.when.end(), [&](const StateRule& rule) {
+      return rule.at.of_set != of_set || holds(rule, place, nullptr);
+    });
+  }
+
   void read_place(const DeclaredSet& set, Declared& out) {
-    if (!set.when.at.of_set && !set.when.empty() && !holds(set.when, nullptr)) return;
+    if (!hold(set, object_, false)) {
+      ++ruled_out_;
+      return;
+    }
     if (set.at.empty()) return read_pods(set, object_, "", out);
     const auto at = spot(set.at, object_);
     if (!at.value().present()) {
@@ -160,14 +174,15 @@ class DeclaredReader {
     if (!set.name_at.empty()) {
       const auto at = spot(set.name_at, place);
       pods.name = f_.string(at.parent, at.key);
+      if (pods.name.empty()) require(set.name_at, place);
     }
-    const bool has_pods = !set.when.at.of_set || holds(set.when, place, nullptr);
-    if (has_pods)
+    if (hold(set, place, true))
       pods.size = std::max<std::int64_t>(0, times_of(set, place, number(set.count, place)) - set.less);
     if (set.minimum_when.empty() || holds(set.minimum_when, nullptr)) {
       if (const auto minimum = number(set.minimum, place)) pods.minimum = times_of(set, place, *minimum);
     }
-    pods.later = set.later || (!set.later_when.empty() && holds(set.later_when, nullptr));
+    pods.later = set.later || std::any_of(set.later_when.begin(), set.later_when.end(),
+                                          [&](const StateRule& rule) { return holds(rule, nullptr); });
     if (set.form == PodForm::kSpark) {
       pods.spec = SparkPodReader<V>(f_, object_).read(place, set.name, out.meta.ns, pods.marks, pods.needs);
     } else {
@@ -195,7 +210,7 @@ class DeclaredReader {
                           "defaultTemplate");
       return;
     }
-    if (pods.size > 0) require(set.pod_template, place);
+    if (pods.size > 0) require(set.template_or.empty() ? set.pod_template : set.template_or, place);
   }
 
   void add_containers(const DeclaredSet& set, std::vector<ContainerNeeds>& containers) {
@@ -266,13 +281,15 @@ class DeclaredReader {
     pods *= std::max<std::int64_t>(1, out.groups);
     if (pods > kMostDeclaredPods)
       f_.error(object_, "spec", fmt::format("asks for {} pods, more than {}", pods, kMostDeclaredPods));
-    if (out.sets.empty() && !declared_.sets_below) f_.error(object_, "spec", "names no pods");
+    const bool has_none = !declared_.sets.empty() && ruled_out_ == declared_.sets.size();
+    if (out.sets.empty() && !declared_.sets_below && !has_none) f_.error(object_, "spec", "names no pods");
   }
 
   FieldReader<V>& f_;
   const V& object_;
   const Declaration& declared_;
   Within within_;
+  std::size_t ruled_out_ = 0;  // pod sets that it does not have, by their rules
 };
 
 template <class V>

@@ -62,6 +62,7 @@ class SparkPodReader {
     for (const V& value : {pod.find(key), f_.map(application_, "sparkConf").find(name)}) {
       if (!value.present()) continue;
       if (const auto text = value.scalar(buffer)) return std::string(*text);
+      f_.error(pod, key, "must be a number or a string");
     }
     return std::string(otherwise);
   }

@@ -5,7 +5,8 @@ namespace berth::dialect {
 namespace {
 
 // Suspended, such a job loses its pods and keeps its retries. Its roles are pod sets; a role that the job lacks has no pods.
-// schedulingPolicy.minAvailable is how many pods start together, in all. An elastic PyTorchJob starts with minReplicas workers.
+// schedulingPolicy.minAvailable is how many pods start together, in all. An elastic PyTorchJob starts with minReplicas workers. The operator
+// adds an init container to the workers of a PyTorchJob with a master, in which they wait for it.
 constexpr std::string_view kKindsOfKubeflow = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -35,6 +36,11 @@ kinds:
         optional: true
         count: .replicas
         minimum: spec.elasticPolicy.minReplicas
+        adds:
+          - name: init-pytorch
+            init: true
+            when: {at: spec.pytorchReplicaSpecs.Master, present: true}
+            resources: {requests: {cpu: 50m, memory: 10Mi}, limits: {cpu: 100m, memory: 20Mi}}
         labels: {training.kubeflow.org/replica-type: worker}
         index: training.kubeflow.org/replica-index
   - <<: *job

@@ -6,7 +6,7 @@ namespace {
 
 // A LeaderWorkerSet cannot be suspended: its pods are scheduled as they come, a group at once, and deleted to end them. Its controller
 // makes the whole group anew then. With startupPolicy LeaderReady the workers come when their leader is ready: the leader starts alone,
-// and the places of its workers are kept. The leader has the workers' template where it has none of its own.
+// and the places of its workers are kept. So it is with exclusive-topology: the workers come when their leader has a node. The leader has the workers' template where it has none of its own.
 constexpr std::string_view kKindsOfLeaderWorker = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -30,7 +30,9 @@ kinds:
         count: {at: spec.leaderWorkerTemplate.size}
         less: 1
         template: spec.leaderWorkerTemplate.workerTemplate
-        laterWhen: {at: spec.startupPolicy, words: [LeaderReady]}
+        laterWhen:
+          - {at: spec.startupPolicy, words: [LeaderReady]}
+          - {annotation: leaderworkerset.sigs.k8s.io/exclusive-topology, present: true}
         labels: {}
 )";
 

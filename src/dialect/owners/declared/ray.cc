@@ -5,7 +5,9 @@ namespace berth::dialect {
 namespace {
 
 // Suspended, a RayCluster loses all of its pods, and a RayJob its cluster and its submitter. The submitter of a RayJob comes when the
-// cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own.
+// cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own. With SidecarMode
+// it is a container of the head. A RayJob that selects a cluster makes none, whatever stands in its rayClusterSpec, and KubeRay refuses its
+// switch. A RayService that its user has suspended (KubeRay 1.7) has no pods.
 // A worker group has replicas within its bounds, whatever it asks for, and none while it is suspended.
 // With the autoscaler a worker group may be smaller than it asks for, down to minReplicas. KubeRay adds containers of its own to head and
 // workers, which count before there are pods.
@@ -47,7 +49,9 @@ kinds:
     resource: rayjobs
     description: A job on a Ray cluster of its own.
     suspend: spec.suspend
-    suspendWhen: {at: spec.shutdownAfterJobFinishes, words: ['true']}
+    suspendWhen:
+      - {at: spec.shutdownAfterJobFinishes, words: ['true']}
+      - {at: spec.clusterSelector, absent: true}
     managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
     ready: {at: status.jobDeploymentStatus, words: [Running, Waiting]}
     completed: {at: status.jobDeploymentStatus, words: [Complete]}
@@ -57,16 +61,22 @@ kinds:
         at: spec.rayClusterSpec.headGroupSpec
         optional: true
         count: 1
+        when: {at: spec.clusterSelector, absent: true}
         adds:
           - name: autoscaler
             when: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
             resourcesAt: spec.rayClusterSpec.autoscalerOptions.resources
             resources: {requests: {cpu: 500m, memory: 512Mi}, limits: {cpu: 500m, memory: 512Mi}}
+          - name: ray-job-submitter
+            when: {at: spec.submissionMode, words: [SidecarMode]}
+            resources: {requests: {cpu: 500m, memory: 200Mi}, limits: {cpu: '1', memory: 1Gi}}
         labels: {ray.io/node-type: head}
       - each: spec.rayClusterSpec.workerGroupSpecs
         nameAt: .groupName
         count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
-        when: {at: .suspend, words: ['false'], absent: true}
+        when:
+          - {at: spec.clusterSelector, absent: true}
+          - {at: .suspend, words: ['false'], absent: true}
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.rayClusterSpec.enableInTreeAutoscaling, words: ['true']}
@@ -98,6 +108,7 @@ kinds:
       - name: head
         at: spec.rayClusterConfig.headGroupSpec
         count: 1
+        when: {at: spec.suspend, words: ['false'], absent: true}
         adds:
           - name: autoscaler
             when: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}
@@ -107,7 +118,9 @@ kinds:
       - each: spec.rayClusterConfig.workerGroupSpecs
         nameAt: .groupName
         count: {at: .replicas, otherwise: 0, least: .minReplicas, most: .maxReplicas}
-        when: {at: .suspend, words: ['false'], absent: true}
+        when:
+          - {at: spec.suspend, words: ['false'], absent: true}
+          - {at: .suspend, words: ['false'], absent: true}
         times: [{at: .numOfHosts}]
         minimum: .minReplicas
         minimumWhen: {at: spec.rayClusterConfig.enableInTreeAutoscaling, words: ['true']}

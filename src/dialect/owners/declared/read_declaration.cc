@@ -66,22 +66,50 @@ FieldPath path_at(text::Fields& f, std::string_view key, bool in_set) {
   return *path;
 }
 
-StateRule read_rule(text::Fields& parent, std::string_view key, bool in_set = false) {
+StateRule read_rule_of(text::Fields& f, bool in_set) {
   StateRule out;
-  text::Fields f = parent.optional_child(key);
-  if (!f) return out;
   out.conditions = f.strings("conditions");
   out.at = path_at(f, "at", in_set);
+  if (std::string annotation = f.string_or("annotation"); !annotation.empty()) {
+    if (!out.at.empty()) f.error("annotation", "at says where: leave out one of them");
+    out.at = {{"metadata", "annotations", std::move(annotation)}, false};
+  }
   out.words = f.strings("words");
   out.absent = f.boolean_or("absent", false);
+  out.present = f.boolean_or("present", false);
   if (out.empty()) {
     f.error("at",
             "is required: the path of a field, with the words that count; or conditions: types in "
             "status.conditions");
-  } else if (out.at.empty() != out.words.empty()) {
-    f.error(out.at.empty() ? "at" : "words", "is required: at says where, and words what must stand there");
+  } else if (out.at.empty() != (out.words.empty() && !out.absent && !out.present)) {
+    f.error(out.at.empty() ? "at" : "words",
+            "is required: at says where, and words what must stand there; or absent: true, or present: true");
+  } else if (out.present && (out.absent || !out.words.empty())) {
+    f.error("present", "says that anything may stand there: leave out words and absent");
   }
+  return out;
+}
+
+StateRule read_rule(text::Fields& parent, std::string_view key) {
+  text::Fields f = parent.optional_child(key);
+  if (!f) return {};
+  StateRule out = read_rule_of(f, false);
   (void)f.done();
+  return out;
+}
+
+// A rule, or a list of them.
+std::vector<StateRule> read_rules(text::Fields& parent, std::string_view key, bool in_set) {
+  std::vector<StateRule> out;
+  const text::Node* node = parent.find(key);
+  if (node == nullptr) return out;
+  if (node->is_sequence()) {
+    parent.each(key, [&](text::Fields& item) { out.push_back(read_rule_of(item, in_set)); });
+  } else {
+    text::Fields f = parent.child(key);
+    out.push_back(read_rule_of(f, in_set));
+    (void)f.done();
+  }
   return out;
 }
 
@@ -117,9 +145,9 @@ void read_set_numbers(text::Fields& f, DeclaredSet& out) {
   out.minimum_when = read_rule(f, "minimumWhen");
   if (out.minimum.empty() && !out.minimum_when.empty())
     f.error("minimumWhen", "says when minimum counts, and there is no minimum");
-  out.when = read_rule(f, "when", true);
+  out.when = read_rules(f, "when", true);
   out.later = f.boolean_or("later", false);
-  out.later_when = read_rule(f, "laterWhen");
+  out.later_when = read_rules(f, "laterWhen", false);
 }
 
 DeclaredContainer read_added(text::Fields& f, const std::shared_ptr<const text::Document>& document) {
@@ -233,7 +261,7 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
   out.gang = f.choice_or("gang", kGangs, true);
   out.further_are_gangs = f.boolean_or("furtherAreGangs", false);
   out.suspend = path_at(f, "suspend", false);
-  out.suspend_when = read_rule(f, "suspendWhen");
+  out.suspend_when = read_rules(f, "suspendWhen", false);
   if (out.suspend.empty() && !out.suspend_when.empty())
     f.error("suspendWhen", "says when suspend may be set, and there is no suspend");
   out.pods_within = f.duration_or("podsWithin", 0, kSecond, kHour);

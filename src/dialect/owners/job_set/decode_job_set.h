@@ -18,11 +18,16 @@ template <class V>
 ReplicatedJob read_replicated_job(FieldReader<V>& f, const V& entry, const std::string& ns) {
   ReplicatedJob out;
   out.name = f.string(entry, "name");
+  if (out.name.empty()) f.error(entry, "name", "is required");
   out.replicas = f.integer(entry, "replicas", 1, 0, 1'000'000);
   f.list(entry, "dependsOn", [&](const V&) { out.depends = true; });
   const V job_template = f.map(entry, "template");
   const V spec = f.map(job_template, "spec");
-  if (!spec.present()) f.error(entry, "template.spec", "is required");
+  if (!job_template.present()) {
+    f.error(entry, "template", "is required");
+  } else if (!spec.present()) {
+    f.error(job_template, "spec", "is required");
+  }
   out.parallelism = f.integer(spec, "parallelism", 1, 0, 1'000'000);
   if (spec.find("completions").present()) out.completions = f.integer(spec, "completions", 1, 0, 100'000'000);
   out.annotated = read_template(f, spec, ns, out.marks, out.spec, out.needs);

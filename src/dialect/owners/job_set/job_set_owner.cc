@@ -114,7 +114,8 @@ Ask ask_job_set(std::shared_ptr<void> object) {
   out.is_ready = true;
   for (ReplicatedJob& job : own.jobs) {
     out.sets.push_back(set_of_jobs(job, !out.sets.empty() && (own.in_order || job.depends)));
-    out.gang = out.gang || names_a_gang(own.meta, job.marks);
+    out.gang = out.gang || names_a_gang(own.meta, job.marks) ||
+               is_for_kai(own.meta, job.marks, job.spec.scheduler_name);
     out.succeeded += job.succeeded * job.pods_of_job();
     out.ready += job.ready * job.pods_of_job();
     out.is_ready = out.is_ready && job.ready + job.succeeded >= job.replicas;
