@@ -174,7 +174,7 @@ std::shared_ptr<const PodTemplate> FutureSlots::declared_shape(const std::string
   if (json == nullptr) return nullptr;
   auto read = JsonDecoder(books_.config.devices).decode(*json, Kind::kPod);
   if (!read || !std::get<Pod>(*read).problem.empty()) return nullptr;
-  return templates_.share(std::move(std::get<Pod>(*read).spec.pod));
+  return templates_.share(PodTemplate(*std::get<Pod>(*read).spec.pod));
 }
 
 std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {

@@ -54,9 +54,9 @@ void sketch_object(const Draft& draft, const QuotaCounts& counts, WorkloadSketch
   for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
     const auto& set = object.pod_sets[i];
     const auto& asked = draft.written->pod_sets[i];
-    out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
+    out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &*set.spec.pod, {}, 0});
     if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
-    out.sets.back().counted = counted_of(set.spec.pod, counts);
+    out.sets.back().counted = counted_of(*set.spec.pod, counts);
   }
   out.replaces = object.meta.annotation(kKueueSliceFor);
   out.most_seconds = object.most_seconds;

@@ -41,7 +41,7 @@ void ObjectDrafts::take(Draft& draft) const {
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
     if (draft.inadmissible.empty()) draft.inadmissible = std::move(as.refused);
     if (!mounts) continue;
-    auto wait = templates_.mount_in(draft.ns, set.spec, changed->pod_sets[i].spec.pod);
+    auto wait = templates_.mount_in(draft.ns, set.spec, changed->pod_sets[i].spec.pod.edit());
     if (draft.claim_wait == nullptr) draft.claim_wait = std::move(wait);
   }
   const auto says_least = [](const auto& set) { return set.min_count.has_value(); };

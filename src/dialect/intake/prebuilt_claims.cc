@@ -48,7 +48,7 @@ std::string difference_of(const Draft& draft, const Ask& ask, const KueueWorkloa
     if (object.most_seconds != seconds_of(ask.meta->mark(kKueueMaxSeconds)))
       return "the maximum execution time differs";
     if (amended_keys(*ask.meta).empty() &&
-        (!(set.spec.pod == *asks.pod) || !same_needs(set.needs, asks.needs)))
+        (!(*set.spec.pod == *asks.pod) || !same_needs(set.needs, asks.needs)))
       return "the pod template differs";
   }
   return {};
@@ -170,8 +170,8 @@ HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
     const std::int64_t has = from.grows != nullptr ? first[s] : 0;
     const std::int64_t asks = from.grows != nullptr ? to.given.counts[r].count
                                                     : static_cast<std::int64_t>(to.roles[r].slots.size());
-    const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, sets[s].spec.pod) &&
-                       same_volumes(*to.roles[r].shape, sets[s].spec.pod) &&
+    const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, *sets[s].spec.pod) &&
+                       same_volumes(*to.roles[r].shape, *sets[s].spec.pod) &&
                        sets[s].topology == to.roles[r].topology->request;
     if (!alike) return out;
     pairs[s] = static_cast<std::int64_t>(r);
