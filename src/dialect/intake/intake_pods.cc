@@ -208,7 +208,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
     return free_draft(draft_ix);
   }
   // An owner that is suspended or being released may get another pod: if it is suspended, the slot waits.
-  if (!draft.given.invalid) slots.tell(record, draft.waits ? SlotState::kWaiting : SlotState::kGone);
+  if (!draft.given->invalid) slots.tell(record, draft.waits ? SlotState::kWaiting : SlotState::kGone);
   record.draft = kNoIx;
   if (draft.pods == 0) return sync_owner(std::string(draft.uid));
   refresh(draft_ix);

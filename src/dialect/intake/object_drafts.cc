@@ -91,7 +91,7 @@ void ObjectDrafts::grant(Draft& draft, std::int64_t granted) {
 void ObjectDrafts::tell_admission(const Draft& draft) {
   const KueueWorkload& object = *draft.object;
   const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
-  if (holder.admitted_to.empty() || draft.given.invalid) return;
+  if (holder.admitted_to.empty() || draft.given->invalid) return;
   for (std::size_t set = 0; set < object.pod_sets.size(); ++set) {  // a former slice has the same
     const auto* assignment = assignment_of(holder, set);
     if (assignment == nullptr) continue;
