@@ -69,7 +69,7 @@ TEST(DraftBook, KnowsTheObjectOfAGang) {
   EXPECT_EQ(drafts[add_draft(drafts, "owner", GangKind::kOwner)].object_key(), owner_key("owner"));
 }
 
-// One of each for every pod that is no part of a gang. What few of them have, or many have alike, is not in them.
+// There is one of each for every pod that is no part of a gang. Things that few of them have, or many have alike, are kept elsewhere.
 TEST(DraftBook, TakesLittleForAPod) {
   EXPECT_LE(sizeof(Draft), 900u);
   EXPECT_LE(sizeof(PodRecord), 1104u);
