@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -15,6 +15,17 @@ class Chunked {
   static_assert((kChunk & (kChunk - 1)) == 0);
 
  public:
+  Chunked() = default;
+  Chunked(Chunked&& other) noexcept
+      : chunks_(std::move(other.chunks_)), size_(std::exchange(other.size_, 0)) {}
+  // The other is empty afterwards.
+  Chunked& operator=(Chunked&& other) noexcept {
+    Chunked taken(std::move(other));
+    chunks_.swap(taken.chunks_);
+    std::swap(size_, taken.size_);
+    return *this;
+  }
+
   T& operator[](std::size_t at) { return chunks_[at / kChunk][at % kChunk]; }
   const T& operator[](std::size_t at) const { return chunks_[at / kChunk][at % kChunk]; }
   T& emplace_back() {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/chunk_queue.h"
 #include "base/enums.h"
 #include "model/mix.h"
 #include "model/node.h"
@@ -209,5 +210,8 @@ using Event =
     std::variant<NodeUpsert, NodeRemove, TopologyUpsert, TopologyRemove, FlavorUpsert, FlavorRemove,
                  QueueUpsert, QueueRemove, ForeignPodUpsert, ForeignPodRemove, WorkloadUpsert, WorkloadRemove,
                  SlotUpdate, Withdraw, DemandMixUpdate, DisruptionBudgetUpdate, DisruptionBudgetRemove>;
+
+// At a start as many as there are pods, and more, and large ones.
+using EventQueue = ChunkQueue<Event>;
 
 }  // namespace berth

@@ -16,7 +16,7 @@ Follower::~Follower() {
   {
     const std::lock_guard lock(queue_mutex_);
     stopping_ = true;
-    queue_.clear();
+    queue_ = {};
   }
   filled_.notify_all();
   drained_.notify_all();

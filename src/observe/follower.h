@@ -13,7 +13,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -25,6 +24,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/chunk_queue.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "observe/decision_log.h"
@@ -117,7 +117,7 @@ class Follower {
   mutable std::mutex queue_mutex_;  // queue_, pushed_, done_, stopping_
   std::condition_variable filled_;
   std::condition_variable drained_;
-  std::deque<Entry> queue_;
+  ChunkQueue<Entry> queue_;
   std::size_t pushed_ = 0;
   std::size_t done_ = 0;
   bool stopping_ = false;

@@ -26,5 +26,20 @@ TEST(Chunked, GrowsWithoutMovingItsItems) {
   EXPECT_EQ(&list[0], first);
 }
 
+TEST(Chunked, IsEmptyAfterAMove) {
+  Chunked<int, 4> from;
+  for (int i = 0; i < 10; ++i) from.emplace_back() = i;
+  Chunked<int, 4> to = std::move(from);
+  EXPECT_TRUE(from.empty());
+  EXPECT_EQ(from.begin(), from.end());
+  from.emplace_back() = 5;
+  EXPECT_EQ(from[0], 5);
+  to.emplace_back();
+  to = std::move(from);
+  EXPECT_EQ(to.size(), 1u);
+  EXPECT_EQ(to[0], 5);
+  EXPECT_TRUE(from.empty());
+}
+
 }  // namespace
 }  // namespace berth

@@ -239,7 +239,7 @@ Result<NodeList> read_nodes(kube::Transport& transport) {
     const auto at = nodes.find(pod->spec.node_name);
     if (at == nodes.end()) continue;
     ++at->second.pods;
-    const auto total = pod->spec.pod.total();
+    const auto total = pod->spec.pod->total();
     if (!total) continue;
     for (const auto& [resource, amount] : *total) {
       NodeLine::Amount& known = at->second.amounts[resource];

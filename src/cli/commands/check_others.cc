@@ -89,7 +89,7 @@ void check_pods(kube::Transport& transport, const CheckOptions& options, std::ve
     const std::string name(pod->spec.scheduler_name.empty() ? kDefaultScheduler
                                                             : std::string_view(pod->spec.scheduler_name));
     const bool queue = names_queue(*pod);
-    const bool devices = !pod->spec.pod.claim.requests.empty();
+    const bool devices = !pod->spec.pod->claim.requests.empty();
     if (answers_to(options, name) || (!queue && !devices)) return;
     Foreign& known = foreign[name];
     known.with_devices += devices ? 1 : 0;

@@ -17,6 +17,7 @@
 
 #include "base/reused.h"
 #include "base/text_index.h"
+#include "dialect/base/pool.h"
 #include "dialect/books/object_books.h"
 #include "dialect/books/pod_book.h"
 #include "model/workload.h"
@@ -65,16 +66,14 @@ struct RoleCount {
   bool operator==(const RoleCount&) const = default;
 };
 
-// All of a workload that may change while its pods stay the same.
-struct Settings {
+// All of a workload that may change while its pods stay the same, but for times. Those of many drafts are alike.
+struct CommonSettings {
   std::string queue;
   std::string lane;  // ns/name of its LocalQueue; of a queue that limits its users, the namespace; "" = none
   std::int64_t priority = 0;
   bool may_preempt = true;
   bool preemptible = true;
   bool drain = false;
-  TimeMs created = 0;
-  TimeMs asks_more_since = 0;  // Standing
   WorkloadKind kind = WorkloadKind::kTraining;
   Restart restart;
   std::optional<DurationMs> broken_for;  // Workload::broken_for, broken_since, preempts_after
@@ -101,7 +100,26 @@ struct Settings {
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
   std::vector<std::vector<std::string>> selected;  // by role: PodTemplate::selected; empty: none
   std::vector<std::vector<std::string>> budgets;   // by role: PodTemplate::budgets; empty: none
-  bool operator==(const Settings&) const = default;
+  bool operator==(const CommonSettings&) const = default;
+};
+std::size_t hash_of(const CommonSettings& settings);
+
+struct Settings : CommonSettings {
+  TimeMs created = 0;
+  TimeMs asks_more_since = 0;  // Standing
+};
+
+// The settings that the engine was told. DraftBook::give() holds equal ones once.
+struct GivenSettings {
+  TimeMs created = 0;
+  TimeMs asks_more_since = 0;
+  std::shared_ptr<const CommonSettings> common = none();
+
+  const CommonSettings* operator->() const { return common.get(); }
+  bool operator==(const Settings& now) const {
+    return created == now.created && asks_more_since == now.asks_more_since && *common == now;
+  }
+  static const std::shared_ptr<const CommonSettings>& none();
 };
 
 struct Draft {
@@ -113,8 +131,7 @@ struct Draft {
   std::string size_key;
   const GangSystem* system = nullptr;  // of the object that its pods name
   bool saw_object = false;
-  bool as_one = false;     // GangObject::as_one
-  std::string object_key;  // of its PodGroup or owner
+  bool as_one = false;  // GangObject::as_one
   TimeMs first_created = 0;
   std::int64_t size = 0;
   std::vector<Role> roles;
@@ -169,7 +186,10 @@ struct Draft {
     sized = false;
     granted = 0;
   }
-  Settings given;
+  GivenSettings given;
+
+  // The key of its PodGroup or owner; "": it has none.
+  std::string object_key() const;
 };
 
 class DraftBook {
@@ -190,6 +210,8 @@ class DraftBook {
     return out;
   }
 
+  // The engine is told of these.
+  void give(std::uint32_t ix, Settings&& settings);
   // The keys of the objects that it depends on, sorted.
   void set_depends(std::uint32_t ix, std::vector<std::string> keys);
   std::vector<std::uint32_t> dependents_of(const std::string& key) const;
@@ -198,6 +220,7 @@ class DraftBook {
   Reused<Draft, std::deque<Draft>> drafts_;
   TextIndex by_uid_;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
+  Pool<CommonSettings, hash_of> settings_;
 };
 
 }  // namespace berth::dialect

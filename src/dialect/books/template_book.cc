@@ -155,9 +155,9 @@ void clear_constraints(PodTemplate& pod) {
 
 TakenTemplate TemplateBook::taken(const PodSpec& spec, const PodNeeds* asked, const Meta& meta,
                                   bool of_pods) const {
-  if (asked == nullptr) return {spec.pod, spec.zero_requests, {}};
+  if (asked == nullptr) return {*spec.pod, spec.zero_requests, {}};
   const TemplateRules rules = objects_.rules_for(meta.ns, *asked, of_pods);
-  if (!rules.concern(*asked)) return {spec.pod, spec.zero_requests, {}};
+  if (!rules.concern(*asked)) return {*spec.pod, spec.zero_requests, {}};
   return as_taken(spec, *asked, meta, rules, devices_);
 }
 

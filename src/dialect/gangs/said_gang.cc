@@ -15,23 +15,25 @@ void add(Map& map, const typename Map::key_type& key, std::int64_t delta) {
 }  // namespace
 
 void SaidByPods::count(const SaidGang& said, std::int64_t delta) {
-  pods_ += delta;
-  for (const auto& [part, least] : said.least) add(least_, {part, least}, delta);
-  for (const auto& [part, pod] : said.pods) add(looks_, {part, pod}, delta);
-  if (said.patience) add(patience_, *said.patience, delta);
-  if (!said.wrong.empty()) add(wrong_, said.wrong, delta);
+  Numbers& numbers = numbers_.edit();
+  numbers.pods += delta;
+  for (const auto& [part, least] : said.least) add(numbers.least, {part, least}, delta);
+  for (const auto& [part, pod] : said.pods) add(numbers.looks, {part, pod}, delta);
+  if (said.patience) add(numbers.patience, *said.patience, delta);
+  if (!said.wrong.empty()) add(numbers.wrong, said.wrong, delta);
 }
 
 const std::string* SaidByPods::pod_of(const std::string& part) const {
-  const auto it = looks_.lower_bound({part, {}});
-  return it == looks_.end() || it->first.first != part ? nullptr : &it->first.second;
+  const auto& looks = numbers_->looks;
+  const auto it = looks.lower_bound({part, {}});
+  return it == looks.end() || it->first.first != part ? nullptr : &it->first.second;
 }
 
 GangObject SaidByPods::object(std::string_view key) const {
   GangObject out;
   out.least = 0;
-  if (!wrong_.empty()) out.wrong = wrong_.begin()->first;
-  for (const auto& [said, pods] : least_) {
+  if (!numbers_->wrong.empty()) out.wrong = numbers_->wrong.begin()->first;
+  for (const auto& [said, pods] : numbers_->least) {
     const auto& [part, least] = said;
     if (!out.parts.empty() && out.parts.back().name == part) {
       GangPart& last = out.parts.back();

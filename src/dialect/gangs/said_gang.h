@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shared.h"
 #include "base/time.h"
 #include "dialect/gangs/gang_object.h"
 
@@ -48,21 +49,27 @@ class SaidByPods {
  public:
   // One pod more (delta 1) or less (-1).
   void count(const SaidGang& said, std::int64_t delta);
-  bool any() const { return pods_ > 0; }
+  bool any() const { return numbers_->pods > 0; }
   // Its parts and the least number of all; `wrong` says why there is no such gang. `key`: SaidGang::key.
   GangObject object(std::string_view key) const;
   // The look of the pods of this part, as JSON; where pods disagree, one of the answers. nullptr: none says it.
   const std::string* pod_of(const std::string& part) const;
   // The least of the answers; nullptr: none says it.
-  const Patience* patience() const { return patience_.empty() ? nullptr : &patience_.begin()->first; }
+  const Patience* patience() const {
+    return numbers_->patience.empty() ? nullptr : &numbers_->patience.begin()->first;
+  }
 
  private:
-  std::int64_t pods_ = 0;
-  std::map<std::pair<std::string, std::int64_t>, std::int64_t>
-      least_;                                                          // pods that say so, by part and number
-  std::map<std::pair<std::string, std::string>, std::int64_t> looks_;  // the same, by part and look
-  std::map<Patience, std::int64_t> patience_;
-  std::map<std::string, std::int64_t> wrong_;
+  struct Numbers {
+    std::int64_t pods = 0;
+    std::map<std::pair<std::string, std::int64_t>, std::int64_t>
+        least;  // pods that say so, by part and number
+    std::map<std::pair<std::string, std::string>, std::int64_t> looks;  // the same, by part and look
+    std::map<Patience, std::int64_t> patience;
+    std::map<std::string, std::int64_t> wrong;
+    bool operator==(const Numbers&) const = default;
+  };
+  Shared<Numbers> numbers_;  // few workloads are such gangs
 };
 
 }  // namespace berth::dialect

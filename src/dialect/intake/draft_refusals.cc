@@ -154,7 +154,7 @@ void DraftSettings::await_nodes(const Draft& draft, Settings& settings) const {
   };
   for (const Role& role : draft.roles) await(*role.shape);
   if (draft.object) {
-    for (const auto& set : draft.object->pod_sets) await(set.spec.pod);
+    for (const auto& set : draft.object->pod_sets) await(*set.spec.pod);
   }
   if (any.empty()) settings.awaited.clear();
   if (!settings.topology.empty()) {

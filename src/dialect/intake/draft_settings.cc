@@ -54,7 +54,7 @@ class DraftSettings::OfPods {
 
   Settings run() {
     out_.created = draft_.first_created;
-    if (!draft_.object_key.empty()) depends_.push_back(draft_.object_key);
+    if (auto key = draft_.object_key(); !key.empty()) depends_.push_back(std::move(key));
     for (auto& key : books_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();

@@ -1,7 +1,5 @@
 #include "dialect/intake/engine_events.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 namespace berth::dialect {
@@ -23,7 +21,7 @@ void EngineEvents::begin(Draft& draft, bool again) {
   events_.push_back(WorkloadRemove{draft.uid});
 }
 
-std::deque<Event> EngineEvents::take(const DraftBook& drafts) {
+EventQueue EngineEvents::take(const DraftBook& drafts) {
   std::size_t at = 0;
   const auto is_outdated = [&](const Event& event) {
     const std::size_t here = at++;
@@ -39,7 +37,7 @@ std::deque<Event> EngineEvents::take(const DraftBook& drafts) {
     if (const auto* e = std::get_if<WorkloadRemove>(&event)) return before(e->uid, true);
     return false;
   };
-  if (std::exchange(retold_, false)) std::erase_if(events_, is_outdated);
+  if (std::exchange(retold_, false)) events_.erase_if(is_outdated);
   ++batch_;
   return std::exchange(events_, {});
 }

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -20,17 +19,17 @@ class EngineEvents {
  public:
   void add(Event event) { events_.push_back(std::move(event)); }
   void add(const std::vector<SlotUpdate>& updates) {
-    events_.insert(events_.end(), updates.begin(), updates.end());
+    for (const SlotUpdate& update : updates) events_.push_back(update);
   }
   // A slot that no pod has.
   void add_empty_slot(const Draft& draft, std::size_t role, std::int64_t index, SlotState state);
   // A draft is told; `again`: the whole of it, which the engine forgets first. Its events follow.
   void begin(Draft& draft, bool again);
   // The events since the last call.
-  std::deque<Event> take(const DraftBook& drafts);
+  EventQueue take(const DraftBook& drafts);
 
  private:
-  std::deque<Event> events_;  // at a start as many as there are pods, and large ones
+  EventQueue events_;
   std::uint64_t batch_ = 1;
   bool retold_ = false;  // some draft is told whole again in this batch
 };

@@ -16,8 +16,8 @@ namespace {
 void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotUpdate>& out) {
   Role& role = draft.roles[r];
   const auto tell = [&](std::int64_t slot, SlotState state) {
-    const bool known = draft.emitted && !draft.given.invalid && r < draft.given.counts.size() &&
-                       slot < draft.given.counts[r].count;
+    const bool known = draft.emitted && !draft.given->invalid && r < draft.given->counts.size() &&
+                       slot < draft.given->counts[r].count;
     if (known) out.push_back(empty_slot(draft, r, slot, state));
   };
   while (static_cast<std::int64_t>(role.expected.size()) > to_come) {
@@ -174,7 +174,7 @@ std::shared_ptr<const PodTemplate> FutureSlots::declared_shape(const std::string
   if (json == nullptr) return nullptr;
   auto read = JsonDecoder(books_.config.devices).decode(*json, Kind::kPod);
   if (!read || !std::get<Pod>(*read).problem.empty()) return nullptr;
-  return templates_.share(std::move(std::get<Pod>(*read).spec.pod));
+  return templates_.share(PodTemplate(*std::get<Pod>(*read).spec.pod));
 }
 
 std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
@@ -240,7 +240,7 @@ void FutureSlots::hold(Draft& draft, const OwnerRecord& record) {
 }
 
 void FutureSlots::tell_unexpected(const Draft& draft) {
-  if (draft.given.invalid) return;
+  if (draft.given->invalid) return;
   for (std::size_t r = 0; r < draft.roles.size(); ++r) {
     const Role& role = draft.roles[r];
     if (role.expected.empty() || role.holes.size() == role.expected.size()) continue;
@@ -253,7 +253,7 @@ void FutureSlots::tell_unexpected(const Draft& draft) {
 void FutureSlots::expect_growth(Draft& draft, const HandOver& what) {
   for (std::size_t s = 0; s < what.first.size(); ++s) {
     Role& role = draft.roles[static_cast<std::size_t>(what.sets[s])];
-    const auto count = draft.given.counts[static_cast<std::size_t>(what.sets[s])].count;
+    const auto count = draft.given->counts[static_cast<std::size_t>(what.sets[s])].count;
     while (static_cast<std::int64_t>(role.slots.size()) < count) {
       role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
       role.slots.push_back(kNoIx);

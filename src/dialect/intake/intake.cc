@@ -140,11 +140,11 @@ void Intake::release_orphans(std::string_view owner_uid) {
 }
 
 void Intake::drain(std::vector<Event>& out) {
-  std::deque<Event> events = take_events();
-  out.insert(out.end(), std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
+  for (EventQueue events = take_events(); !events.empty(); events.pop_front())
+    out.push_back(std::move(events.front()));
 }
 
-std::deque<Event> Intake::take_events() {
+EventQueue Intake::take_events() {
   Impl& s = *impl_;
   s.settle_effects();
   s.settle_claims();
@@ -162,9 +162,9 @@ std::deque<Event> Intake::take_events() {
       if (s.books.drafts[ix].used) s.refresh(ix);
     }
   }
-  std::deque<Event> out = s.events.take(s.books.drafts);
-  out.insert(out.begin(), std::make_move_iterator(of_objects.begin()),
-             std::make_move_iterator(of_objects.end()));
+  EventQueue out;
+  for (Event& event : of_objects) out.push_back(std::move(event));
+  out.splice(s.events.take(s.books.drafts));
   return out;
 }
 

@@ -33,7 +33,6 @@
 // O(owners). Not thread-safe.
 #pragma once
 
-#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,7 +60,7 @@ class Intake : public IntakePromises {
   void take_in(Pod& pod) const;
 
   // The events since the last call: nodes, then queues, then workloads and their slots.
-  std::deque<Event> take_events();
+  EventQueue take_events();
   // Appends them.
   void drain(std::vector<Event>& out);
   // The engine refused this event. Keeps the books consistent: a workload is blocked with this message; a running pod is charged as

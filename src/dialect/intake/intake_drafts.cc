@@ -35,14 +35,14 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
   WorkloadInfo out;
   out.uid = draft.uid;
   out.name = draft.name;
-  out.queue = draft.given.queue;
-  out.priority = draft.given.priority;
+  out.queue = draft.given->queue;
+  out.priority = draft.given->priority;
   out.gang = draft.kind != GangKind::kSingle;
   out.pods = draft.pods;
-  for (const auto& count : draft.given.counts) out.least += count.least;
-  if (draft.given.needs > 0) out.least = draft.given.needs;
+  for (const auto& count : draft.given->counts) out.least += count.least;
+  if (draft.given->needs > 0) out.least = draft.given->needs;
   out.elastic = rules.may_grow(draft);
-  out.enough = draft.given.enough;
+  out.enough = draft.given->enough;
   if (draft.former != nullptr) out.former = key_of(draft.former->meta.ns, draft.former->meta.name);
   out.whole = draft.whole;
   const OwnerRecord* record = books.owner_of(draft);
@@ -77,7 +77,7 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   Settings now = settings.of(draft, depends);
   books.drafts.set_depends(ix, std::move(depends));
   if (draft.emitted && !draft.remade && draft.given == now) return events.add(members);
-  const bool fresh = !draft.emitted || draft.remade || draft.given.queue != now.queue;
+  const bool fresh = !draft.emitted || draft.remade || draft.given->queue != now.queue;
   if (fresh) draft.waits = rules.holds(draft);
   Workload workload = workload_of(books, draft, now);
   if (!now.invalid) {
@@ -89,14 +89,14 @@ void Intake::Impl::refresh(std::uint32_t ix) {
     }
   }
   // A queue cannot change under slots that have places, and what the engine did not know it must be told again.
-  const bool again =
-      draft.emitted && (draft.remade || draft.given.queue != now.queue || draft.given.invalid != now.invalid);
+  const bool again = draft.emitted &&
+                     (draft.remade || draft.given->queue != now.queue || draft.given->invalid != now.invalid);
   draft.remade = false;
-  const bool drains = now.drain && (!draft.emitted || !draft.given.drain);
-  const bool had_later = !draft.given.later.empty();
+  const bool drains = now.drain && (!draft.emitted || !draft.given->drain);
+  const bool had_later = !draft.given->later.empty();
   events.begin(draft, again);
   draft.emitted = true;
-  draft.given = std::move(now);
+  books.drafts.give(ix, std::move(now));
   if (draft.kind == GangKind::kSingle) note_owners(draft);
   keep_bounds(workload);  // no annotation may make the engine refuse what runs
   events.add(WorkloadUpsert{std::move(workload)});
@@ -122,7 +122,7 @@ void Intake::Impl::take_turns(std::uint32_t ix, bool had_later) {
 // A pod of its own: owners that it waits for, or that Berth does not read.
 void Intake::Impl::note_owners(const Draft& draft) {
   const auto pod = draft.roles.front().slots.front();
-  if (draft.given.blocked) {
+  if (draft.given->blocked) {
     const bool waits = books.config.wait_for_owners && pod != kNoIx && !books.pods[pod].own;
     if (const Owner* missing = waits ? books.owners.missing_of(books.pods[pod].pod.meta) : nullptr)
       missing_owners.try_emplace(
@@ -147,7 +147,7 @@ void Intake::Impl::tell_pods(const Draft& draft, bool again, bool drains) {
   }
   if (drains && running) {
     events.add(Withdraw{draft.uid, fmt::format("its LocalQueue was stopped with HoldAndDrain ({})",
-                                               draft.given.blocked ? draft.given.blocked->subject : "")});
+                                               draft.given->blocked ? draft.given->blocked->subject : "")});
   }
 }
 
@@ -155,7 +155,7 @@ void Intake::Impl::tell_pods(const Draft& draft, bool again, bool drains) {
 void Intake::Impl::tell_untold() {
   for (const auto& uid : std::exchange(untold, {})) {
     const auto ix = books.drafts.find(uid);
-    if (ix == kNoIx || !books.drafts[ix].emitted || books.drafts[ix].given.invalid) continue;
+    if (ix == kNoIx || !books.drafts[ix].emitted || books.drafts[ix].given->invalid) continue;
     if (books.drafts[ix].object != nullptr) {
       object_drafts.tell_admission(books.drafts[ix]);
       continue;

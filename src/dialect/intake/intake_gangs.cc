@@ -28,7 +28,7 @@ std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const 
   const Draft& draft = s.books.drafts[ix];
   report.pods = draft.pods;
   report.bound = draft.bound;
-  report.least = std::max(draft.given.needs, object->least);
+  report.least = std::max(draft.given->needs, object->least);
   for (const Role& role : draft.roles) {
     for (const auto pod : role.slots) {
       if (pod == kNoIx) continue;
@@ -37,7 +37,7 @@ std::optional<GangView> IntakeView::gang(Kind kind, std::string_view key) const 
       report.running += its.phase == PodPhase::kRunning && !its.meta.deleting ? 1 : 0;
     }
   }
-  if (draft.given.blocked) out.stopped = draft.given.blocked;
+  if (draft.given->blocked) out.stopped = draft.given->blocked;
   return out;
 }
 

@@ -32,7 +32,7 @@ void keep_identity(Pod& pod, const Pod& was, const PodTemplate& shape) {
   pod.devices = was.devices;
   pod.spec.selectors = was.spec.selectors;
   PodTemplate kept = shape;
-  kept.requests = std::move(pod.spec.pod.requests);
+  kept.requests = pod.spec.pod->requests;
   pod.spec.pod = std::move(kept);
 }
 
@@ -43,14 +43,15 @@ bool begins_to_end(const PodRecord& record, const Pod& pod) {
 
 // Where it stands it may stay, and no spread of it binds others.
 void bind_nothing(PodSpec& spec) {
-  clear_constraints(spec.pod);
+  clear_constraints(spec.pod.edit());
   spec.drop_spreads();
 }
 
 // Drops what no longer matters of a pod, or cannot be relied on. `known`: its former state, or nullptr.
 void drop_unused(Pod& pod, const PodRecord* known, bool ours) {
   if (!pod.spec.node_name.empty()) {
-    pod.spec.pod.unsupported.clear();  // they were checked when it was bound
+    if (!pod.spec.pod->unsupported.empty())
+      pod.spec.pod.edit().unsupported.clear();  // they were checked when it was bound
     // A wrong field must not free the room of what runs.
     if (!pod.problem.empty() && known != nullptr && known->pod.problem.empty()) {
       pod.spec.pod = *known->shape;
@@ -59,8 +60,8 @@ void drop_unused(Pod& pod, const PodRecord* known, bool ours) {
     pod.problem.clear();
     if (!ours) bind_nothing(pod.spec);
   } else if (!pod.problem.empty()) {
-    clear_constraints(pod.spec.pod);  // it starts nowhere until it is another
-    pod.spec.pod.terms.clear();
+    clear_constraints(pod.spec.pod.edit());  // it starts nowhere until it is another
+    pod.spec.pod.edit().terms.clear();
     pod.spec.selectors.clear();
   }
 }
@@ -73,7 +74,7 @@ bool begins_to_run(const IntakeBooks& books, const PodRecord& record, const Pod&
 
 // Whether the pod still asks for what its record says.
 bool asks_the_same(const PodRecord& record, const Pod& pod, bool ours) {
-  return (record.draft != kNoIx) == ours && *record.shape == pod.spec.pod &&
+  return (record.draft != kNoIx) == ours && *record.shape == *pod.spec.pod &&
          priority_key(record.pod) == priority_key(pod) && record.pod.spec.selectors == pod.spec.selectors &&
          record.pod.spec.claims == pod.spec.claims && record.pod.problem == pod.problem &&
          (ours || (record.pod.spec.node_name == pod.spec.node_name && !begins_to_end(record, pod)));
@@ -105,10 +106,10 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   const auto note = [&, problem = pod.problem] { books.objects.note_problem(Kind::kPod, name, problem); };
   drop_unused(pod, ix == kNoIx ? nullptr : &books.pods[ix], ours);
   std::shared_ptr<const Reason> claim_wait;
-  if (pod.problem.empty()) claim_wait = templates.mount(pod.spec, pod.meta, pod.spec.pod);
+  if (pod.problem.empty()) claim_wait = templates.mount(pod.spec, pod.meta, pod.spec.pod.edit());
   if (!ours) {  // it keeps others from claims for one pod, and has its volumes on its node
     claim_wait.reset();
-    pod.spec.pod.volumes.clear();
+    pod.spec.pod.edit().volumes.clear();
   }
   const SlotState state = bound ? (pod.meta.deleting ? SlotState::kReleasing : SlotState::kRunning)
                                 : (pod.spec.gated ? SlotState::kAbsent : SlotState::kWaiting);
@@ -130,7 +131,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
       const bool begins = begins_to_run(books, record, pod);
       const std::string node = pod.spec.node_name;
       pod.spec.node_name = record.pod.spec.node_name;  // set_state() compares
-      pod.spec.pod = {};
+      pod.spec.pod.clear();
       books.pods.replace(ix, std::move(pod));
       note();
       if (marks_changed) slots.weigh(ix);
@@ -146,8 +147,8 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   PodRecord fresh{.membership = std::move(membership), .topology = std::move(topology), .state = state};
   fresh.own = fresh.saw_owner =
       books.owners.of(pod.meta) != nullptr && books.owners.missing_of(pod.meta) == nullptr;
-  fresh.shape = templates.share(std::move(pod.spec.pod));
-  pod.spec.pod = {};
+  fresh.shape = templates.share(std::move(pod.spec.pod.edit()));
+  pod.spec.pod.clear();
   if (pod.meta.created == 0) pod.meta.created = ++arrivals;
   fresh.claim_wait = std::move(claim_wait);
   fresh.pod = std::move(pod);
@@ -207,7 +208,7 @@ void Intake::Impl::detach(std::uint32_t ix) {
     return free_draft(draft_ix);
   }
   // An owner that is suspended or being released may get another pod: if it is suspended, the slot waits.
-  if (!draft.given.invalid) slots.tell(record, draft.waits ? SlotState::kWaiting : SlotState::kGone);
+  if (!draft.given->invalid) slots.tell(record, draft.waits ? SlotState::kWaiting : SlotState::kGone);
   record.draft = kNoIx;
   if (draft.pods == 0) return sync_owner(std::string(draft.uid));
   refresh(draft_ix);

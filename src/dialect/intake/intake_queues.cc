@@ -47,7 +47,7 @@ const std::vector<CheckRule>& IntakeQueues::checks(std::string_view workload) co
   if (books_->objects.queues().check_mode() != CheckMode::kLive) return kNothing;
   const auto ix = books_->drafts.find(workload);
   if (ix == kNoIx) return kNothing;
-  const ClusterQueue* queue = books_->objects.queues().cluster_queue(books_->drafts[ix].given.queue);
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(books_->drafts[ix].given->queue);
   return queue == nullptr ? kNothing : queue->checks;
 }
 
@@ -57,7 +57,7 @@ bool IntakeQueues::on_demand(std::string_view workload) const {
   const Draft& draft = books_->drafts[ix];
   const OwnerRecord* owner = books_->owner_of(draft);
   if (draft.object || draft.bound > 0 || (owner != nullptr && owner->ask.elastic)) return false;
-  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given->queue);
   return queue != nullptr && !books_->objects.queues().on_demand_flavors(*queue).empty();
 }
 
@@ -75,11 +75,11 @@ IntakeQueues::NodeDemand IntakeQueues::node_demand(std::string_view workload) co
   const auto ix = books_->drafts.find(workload);
   if (ix == kNoIx) return out;
   const Draft& draft = books_->drafts[ix];
-  for (std::size_t i = 0; i < draft.roles.size() && i < draft.given.counts.size(); ++i) {
+  for (std::size_t i = 0; i < draft.roles.size() && i < draft.given->counts.size(); ++i) {
     const auto total = draft.roles[i].shape->total();
-    out.sets.push_back({draft.given.counts[i].count, total.value_or(ResourceList())});
+    out.sets.push_back({draft.given->counts[i].count, total.value_or(ResourceList())});
   }
-  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given->queue);
   if (queue == nullptr) return out;
   for (const std::string& flavor : books_->objects.queues().on_demand_flavors(*queue))
     out.flavors.push_back(node_labels_of(*books_, flavor));
@@ -101,7 +101,7 @@ std::vector<ChosenFlavor> IntakeQueues::flavors_on(std::string_view workload, st
   const Node* at = books_->objects.node(node);
   if (ix == kNoIx || at == nullptr) return out;
   const Draft& draft = books_->drafts[ix];
-  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given.queue);
+  const ClusterQueue* queue = books_->objects.queues().cluster_queue(draft.given->queue);
   if (queue == nullptr || static_cast<std::size_t>(pod_set) >= draft.roles.size()) return out;
   const auto total = draft.roles[static_cast<std::size_t>(pod_set)].shape->total();
   if (!total) return out;

@@ -25,22 +25,22 @@ Labels provisioning_parameters(const Meta& meta) {
 // Where it is in line. False: in no LocalQueue, so that Kueue's API has no Workload for it.
 bool sketch_queue(const Draft& draft, const ObjectBooks& objects, WorkloadSketch& out) {
   // No ClusterQueue has a slash in its name: it is a LocalQueue that is not there.
-  const bool missing = draft.given.lane.empty() && draft.given.queue.starts_with(draft.ns + "/");
+  const bool missing = draft.given->lane.empty() && draft.given->queue.starts_with(draft.ns + "/");
   const bool local =
-      draft.given.lane.starts_with(draft.ns + "/");  // else its lane is a user of another kind of queue
+      draft.given->lane.starts_with(draft.ns + "/");  // else its lane is a user of another kind of queue
   if (!local && !missing) return false;
   out.uid = draft.uid;
   out.ns = draft.ns;
-  out.lane = draft.given.lane;
-  if (!missing) out.cluster_queue = draft.given.queue;
-  out.local_queue = missing ? draft.given.queue : draft.given.lane;
+  out.lane = draft.given->lane;
+  if (!missing) out.cluster_queue = draft.given->queue;
+  out.local_queue = missing ? draft.given->queue : draft.given->lane;
   out.local_queue.remove_prefix(draft.ns.size() + 1);
-  out.priority = draft.given.priority - draft.given.boost;
-  out.gates = draft.given.gates;
+  out.priority = draft.given->priority - draft.given->boost;
+  out.gates = draft.given->gates;
   if (const ClusterQueue* queue = objects.queues().cluster_queue(out.cluster_queue);
       queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "ClusterQueue";
-  if (const LocalQueue* queue = objects.local_queue(draft.given.lane);
+  if (const LocalQueue* queue = objects.local_queue(draft.given->lane);
       queue != nullptr && queue->stop != StopPolicy::kNone)
     out.stopped = "LocalQueue";
   return true;
@@ -54,9 +54,9 @@ void sketch_object(const Draft& draft, const QuotaCounts& counts, WorkloadSketch
   for (std::size_t i = 0; i < object.pod_sets.size(); ++i) {
     const auto& set = object.pod_sets[i];
     const auto& asked = draft.written->pod_sets[i];
-    out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &set.spec.pod, {}, 0});
+    out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &*set.spec.pod, {}, 0});
     if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
-    out.sets.back().counted = counted_of(set.spec.pod, counts);
+    out.sets.back().counted = counted_of(*set.spec.pod, counts);
   }
   out.replaces = object.meta.annotation(kKueueSliceFor);
   out.most_seconds = object.most_seconds;
@@ -81,8 +81,8 @@ const Meta* sketch_roles(const Draft& draft, const OwnerRecord* owner, const Pod
     const Role& role = draft.roles[r];
     if (ask == nullptr) out.to_come += static_cast<std::int64_t>(role.expected.size());
     out.sets.push_back({role_name(draft, owner, r),
-                        r < draft.given.counts.size() ? draft.given.counts[r].count : 0,
-                        r < draft.given.counts.size() ? draft.given.counts[r].least : 0,
+                        r < draft.given->counts.size() ? draft.given->counts[r].count : 0,
+                        r < draft.given->counts.size() ? draft.given->counts[r].least : 0,
                         role.shape.get(),
                         {},
                         0});

@@ -96,8 +96,8 @@ std::vector<WorkloadInfo> IntakeView::workloads() const {
 
 const Reason* IntakeView::blocked(std::string_view workload) const {
   const auto ix = impl_->books.drafts.find(workload);
-  if (ix == kNoIx || !impl_->books.drafts[ix].given.blocked) return nullptr;
-  return &*impl_->books.drafts[ix].given.blocked;
+  if (ix == kNoIx || !impl_->books.drafts[ix].given->blocked) return nullptr;
+  return &*impl_->books.drafts[ix].given->blocked;
 }
 
 bool IntakeView::is_ready(std::string_view workload) const {

@@ -41,7 +41,7 @@ void ObjectDrafts::take(Draft& draft) const {
     changed->pod_sets[i].spec.zero_requests = std::move(as.zero_requests);
     if (draft.inadmissible.empty()) draft.inadmissible = std::move(as.refused);
     if (!mounts) continue;
-    auto wait = templates_.mount_in(draft.ns, set.spec, changed->pod_sets[i].spec.pod);
+    auto wait = templates_.mount_in(draft.ns, set.spec, changed->pod_sets[i].spec.pod.edit());
     if (draft.claim_wait == nullptr) draft.claim_wait = std::move(wait);
   }
   const auto says_least = [](const auto& set) { return set.min_count.has_value(); };
@@ -91,7 +91,7 @@ void ObjectDrafts::grant(Draft& draft, std::int64_t granted) {
 void ObjectDrafts::tell_admission(const Draft& draft) {
   const KueueWorkload& object = *draft.object;
   const KueueWorkload& holder = draft.former != nullptr ? *draft.former : object;
-  if (holder.admitted_to.empty() || draft.given.invalid) return;
+  if (holder.admitted_to.empty() || draft.given->invalid) return;
   for (std::size_t set = 0; set < object.pod_sets.size(); ++set) {  // a former slice has the same
     const auto* assignment = assignment_of(holder, set);
     if (assignment == nullptr) continue;

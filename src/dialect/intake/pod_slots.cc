@@ -143,7 +143,7 @@ void PodSlots::tell_first(const PodRecord& record) {
 void PodSlots::tell(const PodRecord& record, SlotState state) {
   const Draft& draft = books_.drafts[record.draft];
   const bool takes_room = state == SlotState::kRunning || state == SlotState::kReleasing;
-  if (draft.given.invalid) {  // the engine does not know what it asks for
+  if (draft.given->invalid) {  // the engine does not know what it asks for
     PodRecord& pod = books_.pods[draft.roles[record.role].slots[static_cast<std::size_t>(record.index)]];
     if (takes_room && !pod.charged_as_foreign) charge_foreign(pod);
     return;
@@ -236,7 +236,7 @@ void PodSlots::weigh(std::uint32_t ix) {
 
 PodView PodSlots::view(const PodRecord& record) const {
   const Draft& draft = books_.drafts[record.draft];
-  const auto& later = draft.given.later;
+  const auto& later = draft.given->later;
   return {record.pod.meta.ns,
           record.pod.meta.name,
           record.pod.meta.uid,

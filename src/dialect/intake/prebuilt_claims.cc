@@ -48,7 +48,7 @@ std::string difference_of(const Draft& draft, const Ask& ask, const KueueWorkloa
     if (object.most_seconds != seconds_of(ask.meta->mark(kKueueMaxSeconds)))
       return "the maximum execution time differs";
     if (amended_keys(*ask.meta).empty() &&
-        (!(set.spec.pod == *asks.pod) || !same_needs(set.needs, asks.needs)))
+        (!(*set.spec.pod == *asks.pod) || !same_needs(set.needs, asks.needs)))
       return "the pod template differs";
   }
   return {};
@@ -160,7 +160,8 @@ std::string PrebuiltClaims::difference(const Draft& draft, const KueueWorkload& 
 
 HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
   HandOver out{from.uid, to.uid, {}};
-  if (to.given.blocked || to.given.queue != from.given.queue || to.given.lane != from.given.lane) return out;
+  if (to.given->blocked || to.given->queue != from.given->queue || to.given->lane != from.given->lane)
+    return out;
   const auto& sets = from.object->pod_sets;
   std::vector<std::int64_t> pairs(sets.size(), -1);
   std::vector<std::int64_t> first(from.grows != nullptr ? sets.size() : 0);
@@ -168,10 +169,10 @@ HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
     const std::size_t s = to.prebuilt_sets[r];
     if (from.grows != nullptr) first[s] = from.grows->pod_sets[s].count;
     const std::int64_t has = from.grows != nullptr ? first[s] : 0;
-    const std::int64_t asks = from.grows != nullptr ? to.given.counts[r].count
+    const std::int64_t asks = from.grows != nullptr ? to.given->counts[r].count
                                                     : static_cast<std::int64_t>(to.roles[r].slots.size());
-    const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, sets[s].spec.pod) &&
-                       same_volumes(*to.roles[r].shape, sets[s].spec.pod) &&
+    const bool alike = has + sets[s].count == asks && suits(*to.roles[r].shape, *sets[s].spec.pod) &&
+                       same_volumes(*to.roles[r].shape, *sets[s].spec.pod) &&
                        sets[s].topology == to.roles[r].topology->request;
     if (!alike) return out;
     pairs[s] = static_cast<std::int64_t>(r);

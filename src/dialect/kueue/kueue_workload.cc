@@ -28,7 +28,7 @@ Group root_of(const KueueWorkload& object) {
     const auto& from = object.pod_sets[i];
     PodSet set;
     set.name = from.name;
-    set.pod = from.spec.pod;
+    set.pod = *from.spec.pod;
     set.count = slots_of(object, i);
     // Kueue gives a flavor to what is named, even where nothing of it is asked for.
     for (const auto& resource : from.spec.zero_requests) set.pod.requests.set(resource, 0);

@@ -14,7 +14,8 @@ namespace berth::dialect {
 inline AskedSet asked_by_template(const Meta& marks, PodSpec& spec, std::shared_ptr<const PodNeeds>& needs,
                                   std::string_view unsupported = {}) {
   AskedSet out;
-  PodTemplate pod = std::exchange(spec.pod, {});
+  PodTemplate pod = std::move(spec.pod.edit());
+  spec.pod.clear();
   if (!unsupported.empty()) pod.unsupported.emplace_back(unsupported);
   out.marks = &marks;
   out.spec = &spec;

@@ -34,8 +34,13 @@ Node to_node(const NodeObject& object, const DeviceNames& devices, std::string& 
 }
 
 ForeignPod to_foreign(const PodSpec& spec, std::string_view uid) {
-  return {
-      std::string(uid), spec.node_name, spec.pod.requests, spec.pod.claim.requests, spec.pod.ports, {}, {}};
+  return {std::string(uid),
+          spec.node_name,
+          spec.pod->requests,
+          spec.pod->claim.requests,
+          spec.pod->ports,
+          {},
+          {}};
 }
 
 bool is_recreated(const Meta& pod) {

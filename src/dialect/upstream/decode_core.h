@@ -140,7 +140,7 @@ void read_volumes(FieldReader<V>& f, const V& spec, PodSpec& out) {
           return;
         return out.claims.edit().push_back(std::move(use));
       }
-      add_once(out.pod.unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
+      add_once(out.pod.edit().unsupported, fmt::format("volumes: {} ({})", kind, f.string(volume, "name")));
     });
   });
 }
@@ -190,9 +190,9 @@ inline void add_term(CountedTerm term, PodSelector selector, std::int64_t weight
   selector.set_name();
   term.selector = selector.name;
   if (weight > 0) {
-    out.pod.preferred_terms.edit().push_back({weight, std::move(term)});
+    out.pod.edit().preferred_terms.edit().push_back({weight, std::move(term)});
   } else {
-    out.pod.terms.edit().push_back(std::move(term));
+    out.pod.edit().terms.edit().push_back(std::move(term));
   }
   const auto known = std::find(out.selectors.begin(), out.selectors.end(), selector);
   if (known == out.selectors.end()) out.selectors.push_back(std::move(selector));
@@ -271,7 +271,7 @@ void read_spread(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& ou
 
 template <class V>
 void read_affinity(FieldReader<V>& f, const V& spec, const Meta& meta, PodSpec& out) {
-  PodTemplate& pod = out.pod;
+  PodTemplate& pod = out.pod.edit();
   static constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   static constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
   const V affinity = f.map(spec, "affinity");
@@ -354,7 +354,7 @@ template <class V>
 PodSpec read_pod_spec(FieldReader<V>& f, const V& spec, const V& status, const Meta& meta,
                       std::shared_ptr<const PodNeeds>* keep = nullptr, const ChangeContainers& change = {}) {
   PodSpec out;
-  PodTemplate& pod = out.pod;
+  PodTemplate& pod = out.pod.edit();
   out.scheduler_name = f.string(spec, "schedulerName");
   out.node_name = f.string(spec, "nodeName");
   out.priority_class = f.string(spec, "priorityClassName");

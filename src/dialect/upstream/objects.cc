@@ -85,15 +85,15 @@ void PodSelector::set_name() {
 void PodSpec::drop_spreads() {
   const auto is_spread = [](const CountedTerm& term) { return term.kind == TermKind::kSpread; };
   const auto wants_spread = [&](const PreferredCountedTerm& wish) { return is_spread(wish.term); };
-  const bool spreads = std::any_of(pod.terms.begin(), pod.terms.end(), is_spread);
-  const bool wishes = std::any_of(pod.preferred_terms.begin(), pod.preferred_terms.end(), wants_spread);
+  const bool spreads = std::any_of(pod->terms.begin(), pod->terms.end(), is_spread);
+  const bool wishes = std::any_of(pod->preferred_terms.begin(), pod->preferred_terms.end(), wants_spread);
   if (!spreads && !wishes) return;
-  if (spreads) std::erase_if(pod.terms.edit(), is_spread);
-  if (wishes) std::erase_if(pod.preferred_terms.edit(), wants_spread);
+  if (spreads) std::erase_if(pod.edit().terms.edit(), is_spread);
+  if (wishes) std::erase_if(pod.edit().preferred_terms.edit(), wants_spread);
   std::erase_if(selectors, [&](const PodSelector& selector) {
     const auto names = [&](const CountedTerm& term) { return term.selector == selector.name; };
-    return std::none_of(pod.terms.begin(), pod.terms.end(), names) &&
-           std::none_of(pod.preferred_terms.begin(), pod.preferred_terms.end(),
+    return std::none_of(pod->terms.begin(), pod->terms.end(), names) &&
+           std::none_of(pod->preferred_terms.begin(), pod->preferred_terms.end(),
                         [&](const PreferredCountedTerm& wish) { return names(wish.term); });
   });
 }

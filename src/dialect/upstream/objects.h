@@ -73,7 +73,7 @@ struct ClaimUse {
 
 // The fields of a pod's spec that Berth reads, also in a template.
 struct PodSpec {
-  PodTemplate pod;
+  Shared<PodTemplate> pod;
   std::string scheduler_name;  // "" = not said
   std::string node_name;
   std::optional<std::int64_t> priority;  // resolved by admission

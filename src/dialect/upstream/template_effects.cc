@@ -150,7 +150,7 @@ std::string check_containers(const PodNeeds& needs) {
 
 TakenTemplate as_taken(const PodSpec& spec, const PodNeeds& written, const Meta& meta,
                        const TemplateRules& rules, const DeviceNames& devices) {
-  TakenTemplate out{spec.pod, spec.zero_requests, {}};
+  TakenTemplate out{*spec.pod, spec.zero_requests, {}};
   PodNeeds needs = written;
   for (const LimitRange* range : rules.ranges) give_defaults(*range, needs.containers);
   for (const LimitRange* range : rules.ranges) {

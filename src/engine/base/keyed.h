@@ -15,6 +15,23 @@
 
 namespace berth::engine {
 
+// Ids for new items.
+template <class IdType>
+class FreeIds {
+ public:
+  IdType take() {
+    if (free_.empty()) return IdType(used_++);
+    const IdType id = free_.back();
+    free_.pop_back();
+    return id;
+  }
+  void give_back(IdType id) { free_.push_back(id); }
+
+ private:
+  std::vector<IdType> free_;
+  std::size_t used_ = 0;  // that were ever in use
+};
+
 template <class IdType>
 class KeyedIds {
  public:
@@ -24,25 +41,18 @@ class KeyedIds {
   }
   // There is none of this key.
   IdType add(const std::string& key) {
-    IdType id(used_);
-    if (free_.empty()) {
-      ++used_;
-    } else {
-      id = free_.back();
-      free_.pop_back();
-    }
+    const IdType id = ids_.take();
     index_.emplace(key, id);
     return id;
   }
   void erase(const std::string& key, IdType id) {
     index_.erase(key);
-    free_.push_back(id);
+    ids_.give_back(id);
   }
 
  private:
   std::unordered_map<std::string, IdType> index_;
-  std::vector<IdType> free_;
-  std::size_t used_ = 0;  // ids that were ever in use
+  FreeIds<IdType> ids_;
 };
 
 template <class IdType>
@@ -57,25 +67,18 @@ class OwnKeyIds {
   }
   // There is none of this key.
   IdType add(std::string_view key) {
-    IdType id(used_);
-    if (free_.empty()) {
-      ++used_;
-    } else {
-      id = free_.back();
-      free_.pop_back();
-    }
+    const IdType id = ids_.take();
     index_.add(key, static_cast<std::uint32_t>(id.index()));
     return id;
   }
   void erase(std::string_view key, IdType id) {
     index_.erase(key, [&](std::uint32_t item) { return item == id.index(); });
-    free_.push_back(id);
+    ids_.give_back(id);
   }
 
  private:
   TextIndex index_;
-  std::vector<IdType> free_;
-  std::size_t used_ = 0;  // ids that were ever in use
+  FreeIds<IdType> ids_;
 };
 
 template <class T, class IdType>

@@ -85,22 +85,29 @@ void Chronicle::upsert(const Workload& workload) {
     facts->slots += set->count;
     facts->devices += set->count * devices_of(set->pod);
   }
-  Known& known = workloads_[workload.uid];
-  if (known.facts == nullptr) {
+  auto node = workloads_.extract(facts->uid);
+  if (node.empty()) {
+    Known& known = workloads_[facts->uid];
     add_step(known, {workload.created, StoryStep::Kind::kCreated, facts->slots, {}, {}});
-  } else if (known.facts->slots != facts->slots || known.facts->queue != facts->queue ||
-             known.facts->priority != facts->priority || known.facts->active != facts->active) {
+    known.facts = std::move(facts);
+    return;
+  }
+  Known& known = node.mapped();
+  if (known.facts->slots != facts->slots || known.facts->queue != facts->queue ||
+      known.facts->priority != facts->priority || known.facts->active != facts->active) {
     add_step(known, {std::max(now_, workload.created), StoryStep::Kind::kChanged, facts->slots, {}, {}});
   }
+  node.key() = facts->uid;
   known.facts = std::move(facts);
+  workloads_.insert(std::move(node));
 }
 
 void Chronicle::remove(const std::string& uid) {
   auto node = workloads_.extract(uid);
   if (node.empty()) return;
   add_step(node.mapped(), {now_, StoryStep::Kind::kEnded, node.mapped().facts->slots, {}, {}});
-  if (!ended_.contains(uid)) ended_order_.push_back(uid);
-  ended_.insert_or_assign(uid, std::move(node.mapped()));
+  if (ended_.erase(uid) == 0) ended_order_.push_back(uid);
+  ended_.insert(std::move(node));
   while (ended_order_.size() > kMostEnded) {
     ended_.erase(ended_order_.front());
     ended_order_.pop_front();

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/by_name.h"
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/decision.h"
 #include "model/event.h"
@@ -48,7 +49,7 @@ struct StoryStep {
   Kind kind = Kind::kCreated;
   std::int64_t slots = 0;
   std::string other;  // uid of the workload that it served
-  Reason reason;
+  Shared<Reason> reason;
 };
 
 struct MadeDecision {
@@ -114,6 +115,8 @@ class Chronicle : public observe::FollowerWatch {
     std::shared_ptr<const Facts> facts;
     std::vector<StoryStep> steps;
   };
+  // By the uid that their facts have.
+  using Works = std::unordered_map<std::string_view, Known, TextHash, std::equal_to<>>;
 
   const Known* find(std::string_view uid) const;
   void upsert(const Workload& workload);
@@ -122,8 +125,8 @@ class Chronicle : public observe::FollowerWatch {
   Minute& minute(TimeMs now);
 
   mutable std::mutex mutex_;
-  ByName<Known> workloads_;
-  ByName<Known> ended_;
+  Works workloads_;
+  Works ended_;
   std::deque<std::string> ended_order_;
   ByName<NodeFacts> nodes_;
   ByName<QueueFacts> queues_;

@@ -459,8 +459,8 @@ Result<std::string> Views::story(std::string_view uid, Verdict verdict,
     const bool seen = other != nullptr && sees(*other);
     json.begin_object().field("at", step.at).field("what", step_name(step.kind)).field("slots", step.slots);
     json.field("uid", seen ? other->uid : std::string()).field("name", seen ? other->name : std::string());
-    const bool says = step.reason.code != ReasonCode::kNone && step.kind != StoryStep::Kind::kStart;
-    json.field("text", says ? text_for(step.reason) : std::string()).end_object();
+    const bool says = step.reason->code != ReasonCode::kNone && step.kind != StoryStep::Kind::kStart;
+    json.field("text", says ? text_for(*step.reason) : std::string()).end_object();
   }
   json.end_array().end_object();
   return json.take();

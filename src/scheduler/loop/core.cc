@@ -253,7 +253,7 @@ void Core::tell_echo(std::string_view uid) {
 bool Core::feed(TimeMs now) {
   bool any = false;
   for (int round = 0; round < 100; ++round) {  // refusals make events, which may be refused; each once
-    std::deque<Event> events = intake_.take_events();
+    EventQueue events = intake_.take_events();
     for (const auto& what : intake_.take_hand_overs()) {
       workload_objects_.handed_over(what, now);
       carrier_.hand_over(what, now);
@@ -265,7 +265,8 @@ bool Core::feed(TimeMs now) {
     if (events.empty()) break;
     any = true;
     queue_statuses_.changed();
-    for (Event& event : events) {
+    for (; !events.empty(); events.pop_front()) {
+      Event& event = events.front();
       if (const std::string* workload = workload_of(event)) {
         workload_objects_.changed(*workload, now);
         gangs_.statuses.changed(*workload, now);

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -134,7 +133,7 @@ class Core : private CarrierListener {
   static const std::string* workload_of(const Event& event);
   enum class Recovered : std::uint8_t { kWhole, kCompletes, kWithdrawn };
   // Takes in what has bound pods, event by event, so that `all` shrinks as the engine grows; gives the events of all other work.
-  std::deque<Event> adopt_bound(std::deque<Event> all, BoundWork& bound);
+  EventQueue adopt_bound(EventQueue all, BoundWork& bound);
   Recovered complete_or_withdraw(const std::string& workload, const std::vector<std::int64_t>& least,
                                  TimeMs now);
   // Everything from intake and carrier into the engine, until nothing more comes.

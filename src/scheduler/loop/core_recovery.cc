@@ -41,8 +41,8 @@ class Core::BoundWork {
   TextIndex index_;
 };
 
-std::deque<Event> Core::adopt_bound(std::deque<Event> all, BoundWork& bound) {
-  std::deque<Event> later;
+EventQueue Core::adopt_bound(EventQueue all, BoundWork& bound) {
+  EventQueue later;
   for (; !all.empty(); all.pop_front()) {
     Event& event = all.front();
     const std::string* workload = workload_of(event);
@@ -88,13 +88,13 @@ Core::Recovered Core::complete_or_withdraw(const std::string& workload,
 
 void Core::recover(TimeMs now) {
   intake_.pass(now);
-  std::deque<Event> all = intake_.take_events();
+  EventQueue all = intake_.take_events();
   BoundWork found;
-  for (const Event& event : all) {
+  all.each([&](const Event& event) {
     const auto* update = std::get_if<SlotUpdate>(&event);
     if (update != nullptr && update->state != SlotState::kWaiting) found.add(update->workload);
-  }
-  std::deque<Event> later = adopt_bound(std::move(all), found);
+  });
+  EventQueue later = adopt_bound(std::move(all), found);
   std::vector<Bound> bound = found.take_sorted();
   std::size_t resumed = 0;
   for (Bound& work : bound) {

@@ -52,7 +52,7 @@ PodTemplate template_of(const json& pod) {
   EXPECT_TRUE(read.has_value()) << read.error().str() << job.dump();
   if (!read) return {};
   EXPECT_EQ(std::get<Job>(*read).problem, "");
-  return std::get<Job>(*read).spec.pod;
+  return *std::get<Job>(*read).spec.pod;
 }
 
 WorkloadSketch sketch_of(const std::vector<PodTemplate>& pods, Random& r) {
@@ -93,10 +93,10 @@ void expect_reads_back(std::string_view version, const WorkloadSketch& sketch) {
     EXPECT_EQ(set.name, sketch.sets[i].name);
     EXPECT_EQ(set.count, sketch.sets[i].count);
     EXPECT_EQ(set.min_count.value_or(set.count), sketch.sets[i].least);
-    EXPECT_EQ(set.spec.pod.requests, sketch.sets[i].pod->requests) << object.dump();
-    EXPECT_EQ(set.spec.pod.claim, sketch.sets[i].pod->claim) << object.dump();
-    EXPECT_EQ(set.spec.pod.node_selector, sketch.sets[i].pod->node_selector);
-    EXPECT_THAT(set.spec.pod.unsupported, ::testing::IsEmpty()) << object.dump();
+    EXPECT_EQ(set.spec.pod->requests, sketch.sets[i].pod->requests) << object.dump();
+    EXPECT_EQ(set.spec.pod->claim, sketch.sets[i].pod->claim) << object.dump();
+    EXPECT_EQ(set.spec.pod->node_selector, sketch.sets[i].pod->node_selector);
+    EXPECT_THAT(set.spec.pod->unsupported, ::testing::IsEmpty()) << object.dump();
   }
 }
 

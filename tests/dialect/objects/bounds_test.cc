@@ -176,7 +176,7 @@ TEST(Bounds, HideNothingOfWhatAPodIsChargedTo) {
   const auto& meta = std::get<Pod>(*read).meta;
   EXPECT_EQ(meta.labels.at("kueue.x-k8s.io/queue-name"), "team");
   EXPECT_EQ(meta.annotations.at("berth.dev/charged-to"), "kueue.x-k8s.io/queue-name=team");
-  EXPECT_EQ(std::get<Pod>(*read).spec.pod.claim.requests.at(0).milli, 250);
+  EXPECT_EQ(std::get<Pod>(*read).spec.pod->claim.requests.at(0).milli, 250);
 }
 
 TEST(Bounds, HoldForEachPodSetOfAWorkloadAndForItsOwners) {
@@ -202,7 +202,7 @@ TEST(Bounds, WordsForWhatIsNotSupportedAreFew) {
   JsonDecoder decoder;
   const auto read = decoder.decode(pod.dump(), Kind::kPod);
   ASSERT_TRUE(read.has_value());
-  EXPECT_LE(std::get<Pod>(*read).spec.pod.unsupported.size(), 17u);
+  EXPECT_LE(std::get<Pod>(*read).spec.pod->unsupported.size(), 17u);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Ask pair_of(std::int64_t workers, bool suspended, std::int64_t generation) {
     AskedSet set;
     set.marks = &own->marks[s];
     set.spec = &own->specs[s];
-    set.pod = std::make_shared<const PodTemplate>(std::get<Pod>(pod).spec.pod);
+    set.pod = std::make_shared<const PodTemplate>(*std::get<Pod>(pod).spec.pod);
     set.size = set.most = set.asked = s == 0 ? 1 : workers;
     out.sets.push_back(std::move(set));
   }

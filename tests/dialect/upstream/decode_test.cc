@@ -98,7 +98,7 @@ TEST(Decode, PodKeepsAllThatPlacementNeeds) {
   EXPECT_FALSE(pod.spec.may_preempt);
   EXPECT_TRUE(pod.spec.gated);
   EXPECT_EQ(pod.spec.grace, 60'000);
-  const PodTemplate& t = pod.spec.pod;
+  const PodTemplate& t = *pod.spec.pod;
   // max(4 + 0.25 + sidecar 0.5, init: 6, 0.5 + 7) + overhead 0.1
   EXPECT_EQ(t.requests.get("cpu"), 7600);
   EXPECT_EQ(t.requests.get("memory"), (16ll << 30) + (256ll << 20));
@@ -133,9 +133,9 @@ spec:
   resources: {requests: {cpu: "2"}, limits: {memory: 4Gi}}
   containers: [{name: c, resources: {requests: {cpu: "8", example.com/fpga: 1}}}]
 )");
-  EXPECT_EQ(pod.spec.pod.requests.get("cpu"), 2000);
-  EXPECT_EQ(pod.spec.pod.requests.get("memory"), 4ll << 30);
-  EXPECT_EQ(pod.spec.pod.requests.get("example.com/fpga"), 1000);
+  EXPECT_EQ(pod.spec.pod->requests.get("cpu"), 2000);
+  EXPECT_EQ(pod.spec.pod->requests.get("memory"), 4ll << 30);
+  EXPECT_EQ(pod.spec.pod->requests.get("example.com/fpga"), 1000);
 }
 
 TEST(Decode, ResizeInFlightCountsTheLargest) {
@@ -152,9 +152,9 @@ status:
   std::string feasible = resized, infeasible = resized;
   feasible.replace(feasible.find("CONDITION"), 9, "False");
   infeasible.replace(infeasible.find("CONDITION"), 9, "True");
-  EXPECT_EQ(pod_of(feasible).spec.pod.requests.get("cpu"), 2000);
-  EXPECT_EQ(pod_of(infeasible).spec.pod.requests.get("cpu"), 1500);
-  EXPECT_EQ(pod_of(infeasible).spec.pod.requests.get("memory"), 1ll << 30);
+  EXPECT_EQ(pod_of(feasible).spec.pod->requests.get("cpu"), 2000);
+  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 1500);
+  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("memory"), 1ll << 30);
 }
 
 // The kubelet of 1.36 refuses a pod that fits only beside the largest of the three sums, here 3 CPUs.
@@ -178,7 +178,7 @@ status:
   - {name: once, allocatedResources: {cpu: "64"}, resources: {requests: {cpu: "64"}}}
   - {name: beside, allocatedResources: {cpu: "2"}, resources: {requests: {cpu: "1"}}}
 )");
-  EXPECT_EQ(pod.spec.pod.requests.get("cpu"), 2000 + 3000 + 2000);
+  EXPECT_EQ(pod.spec.pod->requests.get("cpu"), 2000 + 3000 + 2000);
 }
 
 TEST(Decode, ResizeOfAPodAsAWholeCountsTheLargest) {
@@ -199,44 +199,47 @@ status:
   std::string deferred = whole, infeasible = whole;
   deferred.replace(deferred.find("REASON"), 6, "Deferred");
   infeasible.replace(infeasible.find("REASON"), 6, "Infeasible");
-  EXPECT_EQ(pod_of(deferred).spec.pod.requests.get("cpu"), 2000);
-  EXPECT_EQ(pod_of(infeasible).spec.pod.requests.get("cpu"), 1500);
-  EXPECT_EQ(pod_of(deferred).spec.pod.requests.get("memory"), 1ll << 30);  // the pod as a whole asks for none
+  EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("cpu"), 2000);
+  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 1500);
+  EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("memory"),
+            1ll << 30);  // the pod as a whole asks for none
 }
 
 TEST(Decode, GpuShares) {
   EXPECT_THAT(pod_of(testing::pod_yaml("a", 0, "  annotations: {berth.dev/gpu-milli: '250'}\n"))
-                  .spec.pod.claim.requests,
+                  .spec.pod->claim.requests,
               ElementsAre(DeviceRequest{"nvidia.com/gpu", 1, 250}));
   for (const int gpus : {1, 2}) {  // a whole device stays a whole one, whatever is said beside it
     const Pod pod = pod_of(testing::pod_yaml("a", gpus, "  labels: {berth.dev/gpu-milli: '500'}\n"));
-    EXPECT_THAT(pod.spec.pod.claim.requests, ElementsAre(DeviceRequest{"nvidia.com/gpu", gpus, 1000}));
+    EXPECT_THAT(pod.spec.pod->claim.requests, ElementsAre(DeviceRequest{"nvidia.com/gpu", gpus, 1000}));
     EXPECT_THAT(
-        pod.spec.pod.unsupported,
+        pod.spec.pod->unsupported,
         ElementsAre("berth.dev/gpu-milli: it also requests nvidia.com/gpu, of which the kubelet gives "
                     "whole devices"));
   }
   for (const char* bad : {"0", "1001", "-1", "x", "99999999999999999999"}) {
     EXPECT_THAT(pod_of(testing::pod_yaml(
                            "a", 0, "  annotations: {berth.dev/gpu-milli: '" + std::string(bad) + "'}\n"))
-                    .spec.pod.unsupported,
+                    .spec.pod->unsupported,
                 ElementsAre(HasSubstr("not a number from 1 to 1000")))
         << bad;
   }
 }
 
 TEST(Decode, APodChoosesItsPlacement) {
-  EXPECT_EQ(pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: spread}\n")).spec.pod.placement,
-            Placement::kSpread);
-  EXPECT_EQ(pod_of(testing::pod_yaml("a", 1)).spec.pod.placement, Placement::kDefault);
-  const auto bad = pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: tight}\n")).spec.pod;
+  EXPECT_EQ(
+      pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: spread}\n")).spec.pod->placement,
+      Placement::kSpread);
+  EXPECT_EQ(pod_of(testing::pod_yaml("a", 1)).spec.pod->placement, Placement::kDefault);
+  const PodTemplate bad =
+      *pod_of(testing::pod_yaml("a", 1, "  labels: {berth.dev/placement: tight}\n")).spec.pod;
   ASSERT_EQ(bad.unsupported.size(), 1u);
   EXPECT_THAT(bad.unsupported[0], ::testing::HasSubstr("fragmentation"));
 }
 
 TEST(Decode, ConstraintsThatAreNotHonouredAreNamed) {
   const auto unsupported = [](const std::string& spec) {
-    return pod_of(testing::pod_yaml("a", 1, "", spec)).spec.pod.unsupported;
+    return pod_of(testing::pod_yaml("a", 1, "", spec)).spec.pod->unsupported;
   };
   EXPECT_THAT(
       unsupported("  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
@@ -259,7 +262,7 @@ TEST(Decode, APodOfAVolcanoJobNamesItsGangByMarkOrField) {
     const std::string owner =
         "  ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: j, uid: u, controller: "
         "true}]\n";
-    return pod_of(testing::pod_yaml("a", 1, owner + marks, spec)).spec.pod.unsupported.size();
+    return pod_of(testing::pod_yaml("a", 1, owner + marks, spec)).spec.pod->unsupported.size();
   };
   EXPECT_EQ(unsupported("", ""), 1u);
   EXPECT_EQ(unsupported("  annotations: {scheduling.k8s.io/group-name: g}\n", ""), 0u);
@@ -283,9 +286,9 @@ TEST(Decode, PreferredTermsAboutOtherPods) {
       "  topologySpreadConstraints:\n"
       "  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: "
       "{app: web}}}\n"));
-  EXPECT_TRUE(pod.spec.pod.terms.empty()) << "none of them is required";
+  EXPECT_TRUE(pod.spec.pod->terms.empty()) << "none of them is required";
   std::vector<std::string> seen;
-  for (const PreferredCountedTerm& wish : pod.spec.pod.preferred_terms)
+  for (const PreferredCountedTerm& wish : pod.spec.pod->preferred_terms)
     seen.push_back(fmt::format("{} {} {} {}", wish.weight, enum_name(wish.term.kind), wish.term.selector,
                                wish.term.level));
   EXPECT_THAT(seen, ElementsAre("30 apart app=web in default host", "4 near app=db in default zone",
@@ -293,7 +296,7 @@ TEST(Decode, PreferredTermsAboutOtherPods) {
   EXPECT_EQ(pod.spec.selectors.size(), 2U);
   PodSpec of_others = pod.spec;
   of_others.drop_spreads();
-  EXPECT_EQ(of_others.pod.preferred_terms.size(), 2U) << "its affinity pulls others, its spread does not";
+  EXPECT_EQ(of_others.pod->preferred_terms.size(), 2U) << "its affinity pulls others, its spread does not";
   EXPECT_EQ(of_others.selectors.size(), 2U);
 }
 
@@ -305,7 +308,7 @@ TEST(Decode, ClaimsThatAPodMounts) {
                  "{name: e, emptyDir: {}}, {name: s, ephemeral: {volumeClaimTemplate: {}}}]\n"))
           .spec;
   EXPECT_THAT(*spec.claims, ElementsAre(ClaimUse{"data", "d", false}, ClaimUse{"s", "", true}));
-  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  EXPECT_THAT(spec.pod->unsupported, IsEmpty());
 }
 
 // As the default scheduler takes them (its GetHostPorts): of containers, and of init containers that go on beside them.
@@ -313,7 +316,7 @@ TEST(Decode, HostPorts) {
   const auto ports = [](const std::string& spec) {
     std::vector<std::string> out;
     const Pod pod = pod_of("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec);
-    for (const HostPort& port : pod.spec.pod.ports) out.push_back(to_text(port));
+    for (const HostPort& port : pod.spec.pod->ports) out.push_back(to_text(port));
     return out;
   };
   EXPECT_THAT(ports("  containers: [{name: c, ports: [{containerPort: 80}]}]\n"), IsEmpty());
@@ -350,7 +353,7 @@ TEST(Decode, RequiredTermsAboutPodsNameTheirSelectors) {
                  "      - {topologyKey: host, mismatchLabelKeys: [version], labelSelector: {}}\n"))
           .spec;
   std::vector<std::string> terms;
-  for (const CountedTerm& term : spec.pod.terms)
+  for (const CountedTerm& term : spec.pod->terms)
     terms.push_back(std::string(enum_name(term.kind)) + " | " + term.selector + " | " + term.level);
   EXPECT_THAT(terms, ElementsAre("apart | app=web, tier=b in default | host",
                                  "apart | app not in (db), version=v2 in x,y | zone",
@@ -358,7 +361,7 @@ TEST(Decode, RequiredTermsAboutPodsNameTheirSelectors) {
                                  "near | app=web, version not in (v2) in default | zone",
                                  "near | app=web, version not in (v2) in default | host"));
   ASSERT_EQ(spec.selectors.size(), 4u);
-  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  EXPECT_THAT(spec.pod->unsupported, IsEmpty());
   const PodSelector& second = spec.selectors[1];
   EXPECT_TRUE(second.selects("x", {}, {{"version", "v2"}}));
   EXPECT_FALSE(second.selects("x", {}, {{"version", "v2"}, {"app", "db"}}));
@@ -381,7 +384,7 @@ TEST(Decode, SpreadsThatMustHoldAreTerms) {
               "  - {maxSkew: 1, topologyKey: row, whenUnsatisfiable: ScheduleAnyway}\n"))
           .spec;
   std::vector<std::string> terms;
-  for (const CountedTerm& term : spec.pod.terms) {
+  for (const CountedTerm& term : spec.pod->terms) {
     terms.push_back(fmt::format("{} {} | {} | {} {} {} {}", enum_name(term.kind), term.selector, term.level,
                                 term.max_skew, term.min_domains, term.all_nodes, term.tolerated));
   }
@@ -389,10 +392,10 @@ TEST(Decode, SpreadsThatMustHoldAreTerms) {
                                  "spread app=web, version=v2 in default | host | 2 3 true true",
                                  "spread none in default | rack | 1 1 false false"));
   EXPECT_EQ(spec.selectors.size(), 3u);
-  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  EXPECT_THAT(spec.pod->unsupported, IsEmpty());
   PodSpec foreign = spec;
   foreign.drop_spreads();
-  EXPECT_TRUE(foreign.pod.terms.empty());
+  EXPECT_TRUE(foreign.pod->terms.empty());
   EXPECT_TRUE(foreign.selectors.empty());
 }
 
@@ -421,7 +424,7 @@ TEST(Decode, TermsOfAffinityForDifferentNamespacesMeet) {
                                "{topologyKey: rack, labelSelector: {matchLabels: {app: web}}, namespaces: "
                                "[b, c], namespaceSelector: {matchLabels: {team: x}}}]}}\n"))
           .spec;
-  EXPECT_THAT(spec.pod.unsupported, IsEmpty());
+  EXPECT_THAT(spec.pod->unsupported, IsEmpty());
   ASSERT_EQ(spec.selectors.size(), 1U);
   const PodSelector& both = spec.selectors[0];
   EXPECT_EQ(both.name, "app=web in b,default and in b,c in namespaces with team=x");
@@ -542,9 +545,9 @@ TEST(Decode, APodWithAWrongFieldComesWithTheField) {
   EXPECT_EQ(pod.problem,
             "spec.containers[1].resources.requests.cpu: '9GB' is not a quantity; did you mean 9G or 9Gi?");
   EXPECT_EQ(pod.spec.node_name, "n1");
-  EXPECT_EQ(pod.spec.pod.requests.get("memory"), std::int64_t{1} << 30);
-  ASSERT_EQ(pod.spec.pod.claim.requests.size(), 1u);
-  EXPECT_EQ(pod.spec.pod.claim.requests[0].count, 2);
+  EXPECT_EQ(pod.spec.pod->requests.get("memory"), std::int64_t{1} << 30);
+  ASSERT_EQ(pod.spec.pod->claim.requests.size(), 1u);
+  EXPECT_EQ(pod.spec.pod->claim.requests[0].count, 2);
 
   const auto queue = decoder.decode(
       R"({"metadata":{"name":"q"},"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"f",
@@ -570,16 +573,16 @@ TEST(Decode, QuantitiesAreCappedAndRoundedUp) {
   };
   const Pod huge = pod_of(R"("memory":"16E","cpu":"1e30")");
   EXPECT_EQ(huge.problem, "");
-  EXPECT_EQ(huge.spec.pod.requests.get("memory"), kInt64Max);
-  EXPECT_EQ(huge.spec.pod.requests.get("cpu"), kInt64Max);
+  EXPECT_EQ(huge.spec.pod->requests.get("memory"), kInt64Max);
+  EXPECT_EQ(huge.spec.pod->requests.get("cpu"), kInt64Max);
   const Pod fine = pod_of(R"("cpu":"100n","memory":"1500m")");
-  EXPECT_EQ(fine.spec.pod.requests.get("cpu"), 2);
-  EXPECT_EQ(fine.spec.pod.requests.get("memory"), 4);
+  EXPECT_EQ(fine.spec.pod->requests.get("cpu"), 2);
+  EXPECT_EQ(fine.spec.pod->requests.get("memory"), 4);
   EXPECT_THAT(pod_of(R"("cpu":"-1e30")").problem, HasSubstr("must not be negative"));
   const Pod devices = pod_of(R"("nvidia.com/gpu":"9E")");
   EXPECT_EQ(devices.problem, "");
-  ASSERT_EQ(devices.spec.pod.claim.requests.size(), 1u);
-  EXPECT_EQ(devices.spec.pod.claim.requests[0].count, kInt64Max / 1000);
+  ASSERT_EQ(devices.spec.pod->claim.requests.size(), 1u);
+  EXPECT_EQ(devices.spec.pod->claim.requests[0].count, kInt64Max / 1000);
 }
 
 // As the API server says it, with the path as it stands in the file.

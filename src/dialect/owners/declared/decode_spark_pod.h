@@ -49,7 +49,7 @@ class SparkPodReader {
       if (pod.find("volumeMounts").present()) read_volumes(f_, application_, out);
     }
     for (const auto& [key, value] : f_.labels(application_, "nodeSelector", Entry::kSelector))
-      out.pod.node_selector.edit().insert_or_assign(key, value);
+      out.pod.edit().node_selector.edit().insert_or_assign(key, value);
     return out;
   }
 
