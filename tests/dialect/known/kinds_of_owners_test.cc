@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/known/misspelt.h"
-#include "text/document.h"
+#include "dialect/known/misspelt_support.h"
 
 namespace berth::dialect {
 namespace {
@@ -15,17 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<std::string> found(const std::string& text) {
-  static const Misspellings spelling;
-  std::vector<std::string> out;
-  const auto documents = text::parse_documents(text, "f.yaml");
-  if (!documents) return {documents.error().str()};
-  for (const auto& document : *documents) {
-    for (const auto& one : spelling.find(document, document.root())) out.push_back(one.message);
-  }
-  return out;
-}
+using testing::messages;
 
 std::string object(const std::string& version, const std::string& kind, const std::string& spec) {
   return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: x}, spec: {" + spec + "}}";
@@ -33,12 +22,12 @@ std::string object(const std::string& version, const std::string& kind, const st
 
 // A role that is not one of its kind would be left out of the gang without a word.
 TEST(MisspeltKinds, RolesOfTrainingAreNamed) {
-  EXPECT_THAT(found(object("kubeflow.org/v1", "PyTorchJob",
-                           "pytorchReplicaSpecs: {Master: {}, worker: {replicas: 2}}")),
+  EXPECT_THAT(messages(object("kubeflow.org/v1", "PyTorchJob",
+                              "pytorchReplicaSpecs: {Master: {}, worker: {replicas: 2}}")),
               ElementsAre(HasSubstr("spec.pytorchReplicaSpecs.worker: unknown field; did you mean Worker?")));
-  EXPECT_THAT(found(object("kubeflow.org/v1", "TFJob", "tfReplicaSpecs: {Eval: {}}")),
+  EXPECT_THAT(messages(object("kubeflow.org/v1", "TFJob", "tfReplicaSpecs: {Eval: {}}")),
               ElementsAre(HasSubstr("spec.tfReplicaSpecs.Eval: unknown field; did you mean Evaluator?")));
-  EXPECT_THAT(found(object("kubeflow.org/v2beta1", "MPIJob", "mpiReplicaSpecs: {Workers: {}}")),
+  EXPECT_THAT(messages(object("kubeflow.org/v2beta1", "MPIJob", "mpiReplicaSpecs: {Workers: {}}")),
               ElementsAre(HasSubstr("did you mean Worker?")));
 }
 
@@ -63,16 +52,16 @@ TEST(MisspeltKinds, EachHasItsTable) {
        "did you mean instances?"},
       {object("workload.codeflare.dev/v1beta2", "AppWrapper", "component: []"), "did you mean components?"},
   };
-  for (const auto& [text, hint] : cases) EXPECT_THAT(found(text), ElementsAre(HasSubstr(hint))) << text;
+  for (const auto& [text, hint] : cases) EXPECT_THAT(messages(text), ElementsAre(HasSubstr(hint))) << text;
 }
 
 TEST(MisspeltKinds, AVersionThatIsNotReadIsNamed) {
   EXPECT_THAT(
-      found(object("kubeflow.org/v1beta1", "TFJob", "tfReplicaSpecs: {}")),
+      messages(object("kubeflow.org/v1beta1", "TFJob", "tfReplicaSpecs: {}")),
       ElementsAre(HasSubstr("kubeflow.org has no such version of TFJob; did you mean kubeflow.org/v1?")));
-  EXPECT_THAT(found(object("kubeflow.org/v1", "MPIJob", "cleanPodPolicy: Running")), IsEmpty());
-  EXPECT_THAT(found("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r, labels: "
-                    "{kueue.x-k8s.io/queuename: q}}}"),
+  EXPECT_THAT(messages(object("kubeflow.org/v1", "MPIJob", "cleanPodPolicy: Running")), IsEmpty());
+  EXPECT_THAT(messages("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r, labels: "
+                       "{kueue.x-k8s.io/queuename: q}}}"),
               ElementsAre(HasSubstr("did you mean kueue.x-k8s.io/queue-name?")));
 }
 
@@ -103,7 +92,7 @@ TEST(MisspeltKinds, RealNamesAreTakenForNone) {
       object("workload.codeflare.dev/v1beta2", "AppWrapper",
              "components: [{podSets: [{path: p}], template: {x: y}}]"),
   };
-  for (const std::string& text : real) EXPECT_THAT(found(text), IsEmpty()) << text;
+  for (const std::string& text : real) EXPECT_THAT(messages(text), IsEmpty()) << text;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "dialect/base/kind.h"
 #include "dialect/base/names.h"
 #include "dialect/known/misspelt.h"
+#include "dialect/known/misspelt_support.h"
 #include "kube/protobuf_types.h"
 
 namespace berth::dialect {
@@ -21,20 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using testing::found;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<std::string> found(const std::string& text) {
-  static const Misspellings spelling;
-  std::vector<std::string> out;
-  auto documents = text::parse_documents(text, "f.yaml");
-  if (!documents) return {documents.error().str()};
-  for (const auto& document : *documents) {
-    for (const auto& one : spelling.find(document, document.root()))
-      out.push_back(Error{ErrorCode::kInvalid, one.message, one.place}.str());
-  }
-  return out;
-}
 
 TEST(Misspelt, FieldsAreNamedWithPlacePathAndWhatWasMeant) {
   EXPECT_THAT(
