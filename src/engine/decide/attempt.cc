@@ -133,7 +133,7 @@ Attempt::Found Attempt::find(const Assignment* only) {
 // Its own shortages, whatever the search found. Work blocks no other work if too many of its parts lack pods, or if they ask for
 // more than its queue can ever have. The same holds if a limit that binds it is full.
 std::optional<Failure> Attempt::own_shortage(const Failure& lacking) {
-  if (!lacking.by_quota && !lacking.by_nodes) return std::nullopt;
+  if (!lacking.by_quota && !lacking.by_nodes && !lacking.steps_ended) return std::nullopt;
   if (Failure parts = lacks_parts(state_, w_); !parts.reasons.empty()) return parts;
   if (Failure limit = beyond_limit(state_, w_, lacking); !limit.reasons.empty()) return limit;
   return std::nullopt;
@@ -142,12 +142,12 @@ std::optional<Failure> Attempt::own_shortage(const Failure& lacking) {
 std::optional<Attempt::Found> Attempt::stops(const Failure& lacking) {
   Found found;
   found.failure = lacking;
-  // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
-  if (!lacking.by_quota && !lacking.by_nodes) return found;
   if (auto own = own_shortage(lacking)) {
     found.failure = *std::move(own);
     return found;
   }
+  // Nothing that is running ends for work that lacks pods, or that asks for what does not exist.
+  if (!lacking.by_quota && !lacking.by_nodes) return found;
   if (claim_of(w_).free_room_only) return found;  // surplus takes room that is free, and waits for none
   if (!round_.decisions.takes_nothing(id_)) return std::nullopt;
   found.more_at = state_.now + 1;

@@ -59,7 +59,8 @@ std::int64_t cheapest(const Structure& structure, const std::vector<std::int64_t
 
 // Why its pod sets can never start together, although each of them could. Their least charges are more than its queue can ever have of one
 // flavor, or of a resource in all flavors. Whether they divide well among flavors is not looked at.
-std::optional<Reason> never_together(State& state, const WorkloadState& w) {
+// `lost`: by pod set, whether it can never start at all.
+std::optional<Reason> never_together(State& state, const WorkloadState& w, const std::vector<bool>& lost) {
   std::vector<std::vector<ChargeId>> choices;
   std::map<std::uint32_t, std::set<FlavorResource>> pairs;  // by number of the resource
   for (const PodSetState& set : w.sets) {
@@ -79,7 +80,8 @@ std::optional<Reason> never_together(State& state, const WorkloadState& w) {
           sum = saturating_add(sum, of.contains(item.pair) ? item.amount : 0);
         one = std::min(one, sum);
       }
-      costs.push_back(saturating_mul(one, std::max<std::int64_t>(0, w.sets[s].least - w.sets[s].active)));
+      const std::int64_t least = std::max<std::int64_t>(0, w.sets[s].least - w.sets[s].active);
+      costs.push_back(lost[s] ? kInt64Max : saturating_mul(one, least));
     }
     const std::int64_t need = cheapest(state.structures[w.structure], costs);
     std::int64_t most = 0;
@@ -142,6 +144,7 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
   const Structure& structure = state.structures[w.structure];
   std::vector<std::int64_t> can(structure.groups.size(), 0);  // children that can start
   std::vector<Reason> reasons;
+  std::vector<bool> lost(w.sets.size(), false);
   bool never = true;
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     const PodSetState& set = w.sets[s];
@@ -161,6 +164,7 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
       ++can[structure.group_of[s]];
       continue;
     }
+    lost[s] = true;
     for (Reason& reason : why) {
       never = never && ends_nowhere(reason);
       if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
@@ -169,7 +173,7 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
     if (w.needs_all) break;
   }
   if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) {
-    const auto together = w.sets.size() > 1 ? never_together(state, w) : std::nullopt;
+    const auto together = w.sets.size() > 1 ? never_together(state, w, lost) : std::nullopt;
     if (!together) return out;
     reasons = {*together};
     never = true;

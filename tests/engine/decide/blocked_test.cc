@@ -202,6 +202,13 @@ TEST_F(NeverAtOnce, AllFlavorsTogetherAreTooSmall) {
   expect_refused("asks for 9 nvidia.com/gpu, more than its queue can ever have (8)");
 }
 
+TEST_F(NeverAtOnce, APartThatCannotStartIsNoneOfTheFewest) {
+  head.root.pod_sets[1].pod.node_selector.edit()["pool"] = "none";
+  head.root.pod_sets[2].pod.claim.requests[0].count = 6;
+  head.root.least = 2;
+  expect_refused("asks for 9 nvidia.com/gpu");
+}
+
 TEST_F(NeverAtOnce, WorkThatMayLeaveOutTheRestStandsInLine) {
   head.root.least = 2;
   ok(e.apply(WorkloadUpsert{head}));
