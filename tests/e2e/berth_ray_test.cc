@@ -135,6 +135,11 @@ class BerthRay : public KindsTest {
     ASSERT_NE(start_berth(), nullptr);
     create(kind.path, kind.body("svc", "low"));
     expect_runs(kind, "svc");
+    // Until the first cluster serves, KubeRay puts another in its place, and never has two.
+    EXPECT_TRUE(eventually([&] {
+      return named(kind, "svc").value(json::json_pointer("/status/activeServiceStatus/rayClusterName"), "") !=
+             "";
+    })) << said(kind, "svc");
     change_cluster("svc");
     EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
   }
