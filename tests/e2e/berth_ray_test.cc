@@ -1,5 +1,6 @@
 // Ray's kinds with KubeRay itself. No Ray runs in the pods: a server of the test answers for the dashboard of each cluster.
 //   scripts/controllers build kuberay && build/release/tests/e2e/test_e2e --gtest_filter='BerthRay.*'
+// With another version (scripts/controllers build-from): BERTH_E2E_KUBERAY=1.7.0.
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -134,6 +135,11 @@ class BerthRay : public KindsTest {
     ASSERT_NE(start_berth(), nullptr);
     create(kind.path, kind.body("svc", "low"));
     expect_runs(kind, "svc");
+    // Until the first cluster serves, KubeRay puts another in its place, and never has two.
+    EXPECT_TRUE(eventually([&] {
+      return named(kind, "svc").value(json::json_pointer("/status/activeServiceStatus/rayClusterName"), "") !=
+             "";
+    })) << said(kind, "svc");
     change_cluster("svc");
     EXPECT_TRUE(eventually([&] { return pods("svc") == 2 * kind.pods; })) << pods("svc") << said(kind, "svc");
   }
@@ -205,6 +211,35 @@ TEST_F(BerthRay, AServiceThatIsChangedWhileItIsDisplacedComesBackWhole) {
   EXPECT_TRUE(cluster_->client().del(other.path + "/top").ok());
   expect_runs(kind, "svc");
   expect_one_cluster(kind);
+  expect_clean();
+}
+
+// Since KubeRay 1.7 its user stops it by spec.suspend: it has no pods and no quota then. It starts again whole, when there is room.
+TEST_F(BerthRay, AServiceThatItsUserStopsGivesItsRoomAwayAndComesBackWhole) {
+  const JudgedKind kind = services();
+  ASSERT_NO_FATAL_FAILURE(start_ray(7));
+  ASSERT_NE(start_berth(), nullptr);
+  create(kind.path, kind.body("svc", "low"));
+  expect_runs(kind, "svc");
+  const auto stop = [&](bool stopped) {
+    patch(fmt::format("{}/svc", kRayServices), {{"spec", {{"suspend", stopped}}}});
+  };
+  stop(true);
+  if (!named(kind, "svc")["spec"].contains("suspend")) GTEST_SKIP() << "this KubeRay has no spec.suspend";
+  EXPECT_TRUE(eventually([&] { return pods("svc") == 0 && clusters() == 0; })) << said(kind, "svc");
+  create(kind.path, kind.body("more", "low"));
+  expect_runs(kind, "more");
+  stop(false);
+  EXPECT_TRUE(eventually([&] { return pods("svc") == kind.pods; })) << said(kind, "svc");
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_EQ(occupying("svc"), 0U) << "three GPUs are left for four pods";
+  EXPECT_TRUE(cluster_->client().del(kind.path + "/more").ok());
+  expect_runs(kind, "svc");
+  // It can be displaced by its switch again.
+  const JudgedKind other = ray_cluster(3);
+  create(other.path, other.body("top", "high"));
+  expect_runs(other, "top");
+  EXPECT_TRUE(eventually([&] { return waits(kind, "svc"); })) << said(kind, "svc");
   expect_clean();
 }
 

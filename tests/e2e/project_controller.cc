@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -141,8 +142,12 @@ const ControllerRow& row_named(std::string_view name) {
   return *it;
 }
 
-// The version that the module of tools/controllers/NAME pins; "": there is none.
-std::string pinned_version(std::string_view name) {
+// The version that BERTH_E2E_NAME says, or the one that the module of tools/controllers/NAME pins; "": there is none.
+std::string version_of(std::string_view name) {
+  std::string variable = fmt::format("BERTH_E2E_{}", name);
+  std::transform(variable.begin(), variable.end(), variable.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (const char* chosen = std::getenv(variable.c_str()); chosen != nullptr) return chosen;
   const auto module = text_of(fmt::format("{}/tools/controllers/{}/go.mod", BERTH_SOURCE_DIR, name));
   if (!module) return "";
   std::istringstream in(*module);
@@ -198,7 +203,7 @@ std::string namespace_of(const ControllerRow& row) {
 
 std::string ProjectController::folder(std::string_view controller) {
   const std::string_view name = program_of(controller);
-  const std::string version = pinned_version(name);
+  const std::string version = version_of(name);
   if (version.empty()) return "";
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");

@@ -59,8 +59,11 @@ void OwnerBook::put(OwnerRecord record) {
   }
   if (ask.least()) ++partial_;
   if (owner_kind(ask.meta->controller) != nullptr) below_[ask.meta->controller.uid].insert(uid);
+  const std::string above = ask.meta->controller.uid;
   by_uid_.insert_or_assign(uid, std::move(record));
   (void)recount(uid);
+  compare_with_below(uid);
+  compare_with_below(above);
 }
 
 void OwnerBook::forget_below(const OwnerRecord& known) {
@@ -79,6 +82,28 @@ std::vector<const Ask*> OwnerBook::below(const OwnerRecord& owner) const {
     if (record != nullptr && of(*record->ask.meta) == &owner) out.push_back(&record->ask);
   }
   return out;
+}
+
+const Ask* OwnerBook::newest_below(const OwnerRecord& owner) const {
+  const Ask* out = nullptr;
+  const auto age = [](const Ask& ask) {
+    return std::tuple(ask.meta->created, std::string_view(ask.meta->uid));
+  };
+  for (const Ask* one : below(owner)) {
+    if (!one->meta->deleting && (out == nullptr || age(*out) < age(*one))) out = one;
+  }
+  return out;
+}
+
+void OwnerBook::compare_with_below(const std::string& uid) {
+  const OwnerRecord* owner = find(uid);
+  const bool reaches = owner != nullptr && owner->ask.kind->suspends_below && !owner->ask.meta->deleting;
+  const Ask* newest = reaches ? newest_below(*owner) : nullptr;
+  if (newest != nullptr && newest->kind->set_switch != nullptr && newest->suspended != owner->ask.suspended) {
+    unlike_below_.insert(uid);
+  } else {
+    unlike_below_.erase(uid);
+  }
 }
 
 // KubeRay suspends and resumes the newest cluster of a RayService alone: one that is left suspended never has pods again.
@@ -118,7 +143,10 @@ std::optional<std::string> OwnerBook::erase(Kind kind, std::string_view ns, std:
   if (const auto known = by_uid_.find(uid); known != by_uid_.end()) {
     if (known->second.ask.least()) --partial_;
     forget_below(known->second);
+    const std::string above = known->second.ask.meta->controller.uid;
     by_uid_.erase(known);
+    unlike_below_.erase(uid);
+    compare_with_below(above);
   }
   return uid;
 }

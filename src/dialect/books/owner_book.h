@@ -70,6 +70,9 @@ class OwnerBook {
   std::vector<const Ask*> below(const OwnerRecord& owner) const;
   // Whether some of these are gangs of their own (OwnerKind::further_are_gangs).
   bool has_further(const OwnerRecord& owner) const;
+  // Owners whose newest below is suspended and they are not, or the other way round, where it should not be so (OwnerKind::suspends_below).
+  const std::set<std::string>& unlike_below() const { return unlike_below_; }
+  const Ask* newest_below(const OwnerRecord& owner) const;
   // The group of its owner that the marks of a pod name, where its kind makes each group a gang.
   std::optional<OwnedGroup> group_of(const Meta& pod) const;
   // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
@@ -94,6 +97,7 @@ class OwnerBook {
 
  private:
   void forget_below(const OwnerRecord& known);
+  void compare_with_below(const std::string& uid);
   // Whether this one is a gang of its own, beside an older one below the same owner. One that is suspended is no such older one.
   bool is_further(const OwnerRecord& above, const OwnerRecord& one) const;
 
@@ -101,6 +105,7 @@ class OwnerBook {
   std::unordered_map<std::string, std::set<std::string>>
       below_;  // uids of owners, by that of their controller
   std::unordered_map<std::string, std::string> by_name_;
+  std::set<std::string> unlike_below_;  // uids
   std::size_t partial_ = 0;
   std::set<std::string> strangers_;  // uids, of those that were noted; forgotten when they are many
   std::vector<OwnerName> new_strangers_;

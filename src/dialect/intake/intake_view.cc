@@ -127,6 +127,17 @@ const Ask* IntakeView::owner(std::string_view uid) const {
   return record == nullptr ? nullptr : &record->ask;
 }
 
+std::vector<SwitchToFollow> IntakeView::switches_to_follow() const {
+  const OwnerBook& owners = impl_->books.owners;
+  std::vector<SwitchToFollow> out;
+  for (const std::string& uid : owners.unlike_below()) {
+    const OwnerRecord& above = *owners.find(uid);
+    if (impl_->rules.may_hold(above.ask))
+      out.push_back({owners.newest_below(above)->meta->uid, above.ask.suspended});
+  }
+  return out;
+}
+
 std::string_view IntakeView::prebuilt_owner(std::string_view ns, std::string_view name) const {
   const Impl& s = *impl_;
   if (s.books.config.quota_only || s.prebuilt.empty()) return {};

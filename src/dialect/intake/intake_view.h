@@ -81,6 +81,12 @@ struct PodName {
   std::string uid;
 };
 
+// The switch of an owner is to follow the one of the owner above it (OwnerKind::suspends_below).
+struct SwitchToFollow {
+  std::string uid;  // of the one below
+  bool suspended = false;
+};
+
 class IntakeView {
  public:
   std::optional<PodView> pod(std::string_view uid) const;
@@ -107,6 +113,8 @@ class IntakeView {
   bool is_without_pods(std::string_view workload) const;
   // The owner of this uid, as its object is. nullptr: unknown. Valid until the next change.
   const Ask* owner(std::string_view uid) const;
+  // Below owners that Berth holds and ends. Cost: O(those).
+  std::vector<SwitchToFollow> switches_to_follow() const;
   // The contents of its Kueue Workload object. Nothing if it is unknown, or has no LocalQueue.
   std::optional<WorkloadSketch> sketch(std::string_view workload) const;
   // Workloads that another client made (kKueuePrebuilt; Kueue's MultiKueue makes them before the owner). Each is work of its own

@@ -138,6 +138,11 @@ struct OwnerKind {
   // The oldest of the owners below it is part of it. Each further one is a gang of its own (the second RayCluster of a RayService). Its
   // switch reaches the newest alone, so while there are several its pods are deleted to end it.
   bool further_are_gangs = false;
+  // Its controller may read its switch only when it makes the owner below it. So the newest of these, by its own switch, is to be suspended
+  // exactly while this one is.
+  bool suspends_below = false;
+  // Sets its switch, and nothing else. nullptr: its switch never follows another.
+  kube::Write (*set_switch)(const Ask& ask, bool suspended) = nullptr;
 
   bool can_be_held() const { return release != nullptr; }
   const KindInfo& info() const { return info_of(kind); }

@@ -48,16 +48,20 @@ ReleaseWrite release_by(const Switch& by, const Ask& ask, const Release& how) {
 }
 
 kube::Write suspend_by(const Switch& by, const Ask& ask) {
+  return set_by(by.pointer, ask, true);
+}
+
+kube::Write set_by(std::string_view pointer, const Ask& ask, bool suspended) {
   text::JsonWriter json;
   json.begin_object().key("metadata").begin_object().field("uid", ask.meta->uid).end_object();
   int depth = 0;
-  std::string_view rest = by.pointer.substr(1);
+  std::string_view rest = pointer.substr(1);
   for (auto end = rest.find('/'); end != std::string_view::npos; end = rest.find('/')) {
     json.key(rest.substr(0, end)).begin_object();
     rest.remove_prefix(end + 1);
     ++depth;
   }
-  json.field(rest, true);
+  json.field(rest, suspended);
   for (; depth > 0; --depth) json.end_object();
   json.end_object();
   kube::Write write = kube::patch_object(ask.kind->path().object(ask.meta->ns, ask.meta->name), json.take(),

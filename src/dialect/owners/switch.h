@@ -18,5 +18,7 @@ struct Switch {
 // As OwnerKind::release and OwnerKind::suspend say.
 ReleaseWrite release_by(const Switch& by, const Ask& ask, const Release& how);
 kube::Write suspend_by(const Switch& by, const Ask& ask);
+// The switch alone (OwnerKind::set_switch).
+kube::Write set_by(std::string_view pointer, const Ask& ask, bool suspended);
 
 }  // namespace berth::dialect

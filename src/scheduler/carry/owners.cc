@@ -182,6 +182,7 @@ void Owners::take_back(const std::string& workload, std::string why, TimeMs now)
 }
 
 std::optional<Decision> Owners::answered(const Answer& answer, TimeMs now) {
+  owned_.answered(answer);
   const auto it = entries_.find(answer.uid);
   if (it == entries_.end() || !it->second.flying) return std::nullopt;
   Entry& entry = it->second;
@@ -313,6 +314,7 @@ void Owners::late(const std::string& workload, Entry& entry, TimeMs now) {
 }
 
 void Owners::tick(TimeMs now) {
+  owned_.tick(now);
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const std::string workload = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());

@@ -20,6 +20,8 @@
 // A release that changes the template (admission checks) may be refused where the owner has run before. Then it is made changeable
 // (OwnerKind::make_changeable), and the release is sent once more.
 //
+// Where a controller leaves the switch of what the owner makes alone, that one's switch is written too (owned_switches.h).
+//
 // An owner that may start with fewer pods is released with as many as it has places for. Its user's size is written back when it is
 // suspended.
 //
@@ -42,6 +44,7 @@
 #include "base/time.h"
 #include "dialect/intake/intake_promises.h"
 #include "model/decision.h"
+#include "scheduler/carry/owned_switches.h"
 #include "scheduler/carry/places.h"
 #include "scheduler/wire/inbox.h"
 #include "scheduler/wire/outbox.h"
@@ -59,7 +62,7 @@ struct OwnerOptions {
 class Owners {
  public:
   Owners(dialect::IntakePromises& intake, Places& places, Outbox& outbox, OwnerOptions options)
-      : intake_(intake), places_(places), outbox_(outbox), options_(options) {}
+      : intake_(intake), places_(places), outbox_(outbox), options_(options), owned_(intake, outbox) {}
 
   // Places for pods that do not exist yet, of a workload that is a suspended owner. `updates`: go into its pod templates.
   void release(const std::string& workload, std::vector<SlotPlacement> places, TimeMs now,
@@ -81,7 +84,9 @@ class Owners {
   // The owner is gone, or has ended.
   void forget(std::string_view workload);
   void tick(TimeMs now);
-  TimeMs next_due() const { return timers_.empty() ? kEndOfTime : timers_.begin()->first; }
+  TimeMs next_due() const {
+    return std::min(owned_.next_due(), timers_.empty() ? kEndOfTime : timers_.begin()->first);
+  }
 
   // For the engine, since the last call.
   std::vector<Event> take_events() { return std::exchange(events_, {}); }
@@ -144,6 +149,7 @@ class Owners {
   Places& places_;
   Outbox& outbox_;
   const OwnerOptions options_;
+  OwnedSwitches owned_;
   std::unordered_map<std::string, Entry> entries_;
   std::unordered_map<std::string, int> failures_;  // of writes, since the last success
   std::unordered_map<std::string, int> misses_;    // pods that did not come, since they came last

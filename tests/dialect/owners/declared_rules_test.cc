@@ -11,6 +11,8 @@ namespace berth::dialect {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using namespace testing;  // of the dialect: declared_support.h
 
 constexpr std::int64_t kMebibyte = 1 << 20;
@@ -78,6 +80,23 @@ TEST(RayServices, ThatTheirUserSuspendsHaveNoPods) {
   EXPECT_EQ(asked(service("suspend: false, ")).size(), 3);
   EXPECT_EQ(problem_in(service("suspend: true, ")), "");
   EXPECT_EQ(asked(service("suspend: true, ")).size(), 0);
+}
+
+// Its user stops it while it waits, and lets it go on: it waits as before, and Berth's switch is another one.
+TEST(RayServices, ThatTheirUserResumesWaitForTheirPlaces) {
+  const auto service = [](const std::string& suspend) {
+    return object_of("ray.io/v1", "RayService", "rs", kTeam,
+                     suspend + "rayClusterConfig: {suspend: true, headGroupSpec: {" + kOneCpu + "}}");
+  };
+  WorldThatHolds world;
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(1, "2Gi") + service("suspend: true, "));
+  EXPECT_THAT(world.decide(), IsEmpty()) << "its user has stopped it";
+  EXPECT_FALSE(world.intake.workload("rs"));
+  world.apply(service("suspend: false, "));
+  const auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0].workload, "rs");
+  EXPECT_THAT(started[0].slots, SizeIs(1));
 }
 
 // The workers come when their leader is ready, or, with exclusive-topology, has a node: a group that waited for them would wait for ever.

@@ -420,6 +420,8 @@ TEST(Declarations, SayWhatIsWrongWithThem) {
               HasSubstr("there is no minimum"));
   EXPECT_THAT(error_of(head + "suspendWhen: {at: a, words: [b]}, " + pods), HasSubstr("there is no suspend"));
   EXPECT_THAT(error_of(head + "podsWithin: 5m, " + pods), HasSubstr("podsWithin: is the time after"));
+  EXPECT_THAT(error_of(head + "suspendOwned: true, " + pods),
+              HasSubstr("suspendOwned: says that what it makes"));
   EXPECT_THAT(error_of(head + "suspend: spec.s, podsWithin: 2h, " + pods), HasSubstr("kinds[0].podsWithin"));
   EXPECT_THAT(error_of(head + "suspend: spec.s, groups: {owner: o, group: g}, " + pods),
               HasSubstr("a kind with groups cannot have suspend"));

@@ -133,6 +133,7 @@ struct Declaration {
   std::vector<StateRule> suspend_when;  // its controller takes that switch only where all hold
   DurationMs pods_within = 0;           // of its release; 0: as any other (OwnerKind)
   bool further_are_gangs = false;       // (OwnerKind)
+  bool suspends_below = false;          // (OwnerKind)
   FieldPath managed_by;
   std::vector<std::string> own_controllers;  // what stands there, where it is left to its own
   FieldPath minimum;                         // of all pods together, as in a set

@@ -235,6 +235,10 @@ kube::Write suspend_declared(const Ask& ask, bool) {
   return suspend_by(switch_at(ask, at), ask);
 }
 
+kube::Write set_switch_declared(const Ask& ask, bool suspended) {
+  return set_by(declared_of(ask).declared->suspend.pointer_text(), ask, suspended);
+}
+
 // The pod sets of the one owner below it.
 bool adopt_sets(Ask& ask, const std::vector<const Ask*>& below) {
   if (below.empty()) return false;
@@ -373,10 +377,12 @@ OwnerKind declared_row(const Declaration& declaration, Kind kind) {
                 .released = nullptr,
                 .suspended = nullptr,
                 .pods_within = declaration.pods_within,
-                .further_are_gangs = declaration.further_are_gangs};
+                .further_are_gangs = declaration.further_are_gangs,
+                .suspends_below = declaration.suspends_below};
   if (declaration.suspend.empty()) return out;
   out.release = release_declared;
   out.suspend = suspend_declared;
+  out.set_switch = set_switch_declared;
   out.released = [](const Ask& ask, std::int64_t) { return switched(ask, false); };
   out.suspended = [](const Ask& ask) { return switched(ask, true); };
   return out;

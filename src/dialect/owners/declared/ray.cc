@@ -7,7 +7,8 @@ namespace {
 // Suspended, a RayCluster loses all of its pods, and a RayJob its cluster and its submitter. The submitter of a RayJob comes when the
 // cluster is ready: the gang starts without it, and its place is kept. Without a template of its user it is KubeRay's own. With SidecarMode
 // it is a container of the head. A RayJob that selects a cluster makes none, whatever stands in its rayClusterSpec, and KubeRay refuses its
-// switch. A RayService that its user has suspended (KubeRay 1.7) has no pods.
+// switch. KubeRay 1.6 keeps the switch of a RayService's cluster as rayClusterConfig says. KubeRay 1.7 does so when it makes the cluster, and
+// then leaves that switch to the queueing system. Its spec.suspend is the user's: then the service has no cluster, and no pods.
 // A worker group has replicas within its bounds, whatever it asks for, and none while it is suspended.
 // With the autoscaler a worker group may be smaller than it asks for, down to minReplicas. KubeRay adds containers of its own to head and
 // workers, which count before there are pods.
@@ -103,6 +104,7 @@ kinds:
     suspend: spec.rayClusterConfig.suspend
     managedBy: {at: spec.managedBy, own: [ray.io/kuberay-operator]}
     ready: {conditions: [Ready]}
+    suspendOwned: true
     furtherAreGangs: true
     pods:
       - name: head

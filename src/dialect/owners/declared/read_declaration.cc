@@ -264,6 +264,9 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
   out.suspend_when = read_rules(f, "suspendWhen", false);
   if (out.suspend.empty() && !out.suspend_when.empty())
     f.error("suspendWhen", "says when suspend may be set, and there is no suspend");
+  out.suspends_below = f.boolean_or("suspendOwned", false);
+  if (out.suspend.empty() && out.suspends_below)
+    f.error("suspendOwned", "says that what it makes is suspended with it, and there is no suspend");
   out.pods_within = f.duration_or("podsWithin", 0, kSecond, kHour);
   if (out.suspend.empty() && out.pods_within != 0)
     f.error("podsWithin", "is the time after its release, and there is no suspend");
