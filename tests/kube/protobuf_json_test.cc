@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <string>
 
 #include "kube/api_status.h"
+#include "kube/forms_support.h"
 #include "kube/protobuf.h"
 #include "kube/protobuf_support.h"
 
@@ -298,20 +297,12 @@ TEST(ProtobufTypes, TheTableIsWholeAndNoMessageHoldsItself) {
 
 // BERTH_TEST_FORMS: a file with the two forms of random objects, by the API server's own code (scripts/api-forms).
 TEST(ProtobufForms, TheJsonHasTheValuesOfTheApiServers) {
-  const char* path = std::getenv("BERTH_TEST_FORMS");
-  if (path == nullptr) GTEST_SKIP() << "BERTH_TEST_FORMS is not set";
-  std::ifstream in(path, std::ios::binary);
-  ASSERT_TRUE(in);
-  const auto next = [&](std::string& text) {
-    unsigned char head[4];
-    if (!in.read(reinterpret_cast<char*>(head), sizeof head)) return false;
-    text.resize(std::size_t{head[0]} << 24 | std::size_t{head[1]} << 16 | std::size_t{head[2]} << 8 |
-                head[3]);
-    return static_cast<bool>(in.read(text.data(), static_cast<std::streamsize>(text.size())));
-  };
+  if (!testing::Forms::given()) GTEST_SKIP() << "BERTH_TEST_FORMS is not set";
+  testing::Forms forms;
+  ASSERT_TRUE(forms);
   std::string binary, wanted, out;
   int count = 0;
-  for (; next(binary) && next(wanted); ++count) {
+  for (; forms.next(binary, wanted); ++count) {
     const auto object = open_envelope(binary);
     ASSERT_TRUE(object) << object.error().str();
     const Status written = write_json(*object, out);

@@ -12,9 +12,9 @@ using kube::WireField;
 
 namespace {
 
-constexpr std::int64_t kFirstSecond = -62'167'219'200;  // of the year 0
-constexpr std::int64_t kLastSecond = 253'402'300'799;   // of the year 9999
-constexpr std::int64_t kZeroTime = -62'135'596'800;     // Go's: the first second of the year 1
+constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
+constexpr std::int64_t kZeroTime =
+    -62'135'596'800;  // Go's: the first second of the year 1, with which times begin (text/time.h)
 
 bool is_number(FieldKind kind) {
   return kind == FieldKind::kInt || kind == FieldKind::kBool;
@@ -180,7 +180,7 @@ BinaryValue BinaryValue::time_of(std::string_view bytes) const {
   while (take(bytes, field)) {
     if (field.number != 1) continue;
     seconds = static_cast<std::int64_t>(field.value);
-    if (field.has_bytes || seconds < kFirstSecond || seconds > kLastSecond) return is_odd();
+    if (field.has_bytes || seconds < kZeroTime || seconds > kLastSecond) return is_odd();
   }
   if (seconds == kZeroTime) return {};
   BinaryValue out;
