@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -147,6 +148,7 @@ func (w *world) begin(ctx context.Context, others []k8sruntime.Object) error {
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	client := fake.NewClientset(others...)
 	factory := informers.NewSharedInformerFactory(client, 0)
+	handlers := newHandled(factory)
 	defaults, err := latest.Default()
 	if err != nil {
 		return err
@@ -180,6 +182,10 @@ func (w *world) begin(ctx context.Context, others []k8sruntime.Object) error {
 	}
 	factory.Start(w.ctx.Done())
 	factory.WaitForCacheSync(w.ctx.Done())
+	handlers.wait(w.ctx)
+	if len(handlers.handlers) == 0 {
+		return errors.New("no plugin listens to volumes and claims through the factory's informers")
+	}
 	return nil
 }
 
