@@ -132,14 +132,13 @@ Result<ListPage> ObjectReader::page(Form form, std::string& body, const ItemSink
   return out;
 }
 
-// PodList, NodeList: 1 ListMeta (2 resourceVersion, 3 continue), 2 each item. Items have no kind of their own.
+// PodList, NodeList, JobList: 1 ListMeta (2 resourceVersion, 3 continue), 2 each item. Items have no kind of their own.
 Result<ListPage> ObjectReader::binary_page(std::string_view body, const ItemSink& item) {
   constexpr std::string_view kList = "List";
   BERTH_ASSIGN(const BinaryObject list, open_envelope(body));
   const std::string_view kind =
       list.kind.substr(0, list.kind.size() - std::min(list.kind.size(), kList.size()));
-  const Message* const message =
-      list.api_version == "v1" && list.kind.ends_with(kList) ? message_of(kind) : nullptr;
+  const Message* const message = list.kind.ends_with(kList) ? message_of(list.api_version, kind) : nullptr;
   if (message == nullptr)
     return fail(ErrorCode::kInvalid, "a list in binary form is of a kind that is not read in it: {}",
                 list.kind.substr(0, 64));

@@ -1,5 +1,5 @@
 // The wire format of protobuf, as far as the API server's binary form, application/vnd.kubernetes.protobuf, needs it
-// (protobuf.dev/programming-guides/encoding). Pods and nodes are read in it (protobuf_json.h), and Bindings are written in it.
+// (protobuf.dev/programming-guides/encoding). Pods, nodes and Jobs are read in it (protobuf_json.h), and Bindings are written in it.
 // The API server reads one in a seventh of the time that it takes for the JSON (docs/performance.md, "With Kueue's queues").
 //
 // An object stands in an envelope: "k8s\0" and a runtime.Unknown around it. Field numbers are those of Kubernetes' generated.proto, which are

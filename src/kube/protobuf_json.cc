@@ -315,7 +315,7 @@ Status write_json(const Message& message, std::string_view bytes, std::string_vi
 }
 
 Status write_json(const BinaryObject& object, std::string& out) {
-  const Message* message = object.api_version == "v1" ? message_of(object.kind) : nullptr;
+  const Message* message = message_of(object.api_version, object.kind);
   if (message == nullptr) {
     return tl::unexpected<Error>(broken_envelope(
         fmt::format("{} {} is not read in it", object.api_version.substr(0, 64), object.kind.substr(0, 64))));

@@ -83,6 +83,19 @@ ISCSIVolumeSource: 1:targetPortal 2:iqn 3:lun=int 4:iscsiInterface? 5:fsType? 6:
   8:chapAuthDiscovery?=bool 10:secretRef*=LocalObjectReference 11:chapAuthSession?=bool 12:initiatorName*
 ImageVolumeSource: 1:reference? 2:pullPolicy?
 ImageVolumeStatus: 1:imageRef?
+Job: 1:metadata=ObjectMeta 2:spec=JobSpec 3:status=JobStatus
+JobCondition: 1:type 2:status 3:lastProbeTime!=time 4:lastTransitionTime!=time 5:reason? 6:message?
+JobSchedulingConfiguration: 1:schedulingPolicy*=WorkloadPodGroupSchedulingPolicy
+  2:schedulingConstraints*=WorkloadPodGroupSchedulingConstraints 3:disruptionMode*=WorkloadPodGroupDisruptionMode
+  4:resourceClaims*=[]WorkloadPodGroupResourceClaim
+JobSpec: 1:parallelism*=int 2:completions*=int 3:activeDeadlineSeconds*=int 4:selector*=LabelSelector
+  5:manualSelector*=bool 6:template=PodTemplateSpec 7:backoffLimit*=int 8:ttlSecondsAfterFinished*=int
+  9:completionMode* 10:suspend*=bool 11:podFailurePolicy*=PodFailurePolicy 12:backoffLimitPerIndex*=int
+  13:maxFailedIndexes*=int 14:podReplacementPolicy* 15:managedBy* 16:successPolicy*=SuccessPolicy
+  17:scheduling*=JobSchedulingConfiguration
+JobStatus: 1:conditions*=[]JobCondition 2:startTime*=time 3:completionTime*=time 4:active?=int 5:succeeded?=int
+  6:failed?=int 7:completedIndexes? 8:uncountedTerminatedPods*=UncountedTerminatedPods 9:ready*=int 10:failedIndexes*
+  11:terminating*=int
 KeyToPath: 1:key 2:path 3:mode*=int 4:user*=int
 LabelSelector: 1:matchLabels*=texts 2:matchExpressions*=[]LabelSelectorRequirement
 LabelSelectorRequirement: 1:key 2:operator 3:values*=[]text
@@ -145,6 +158,11 @@ PodCondition: 1:type 2:status 3:lastProbeTime!=time 4:lastTransitionTime!=time 5
 PodDNSConfig: 1:nameservers*=[]text 2:searches*=[]text 3:options*=[]PodDNSConfigOption
 PodDNSConfigOption: 1:name? 2:value*
 PodExtendedResourceClaimStatus: 1:requestMappings!=[]ContainerExtendedResourceRequest 2:resourceClaimName
+PodFailurePolicy: 1:rules!=[]PodFailurePolicyRule
+PodFailurePolicyOnExitCodesRequirement: 1:containerName* 2:operator 3:values!=[]int
+PodFailurePolicyOnPodConditionsPattern: 1:type 2:status
+PodFailurePolicyRule: 1:action 2:onExitCodes*=PodFailurePolicyOnExitCodesRequirement
+  3:onPodConditions*=[]PodFailurePolicyOnPodConditionsPattern
 PodIP: 1:ip
 PodOS: 1:name
 PodReadinessGate: 1:conditionType
@@ -175,6 +193,7 @@ PodStatus: 1:phase? 2:conditions*=[]PodCondition 3:message? 4:reason? 5:hostIP? 
   18:extendedResourceClaimStatus*=PodExtendedResourceClaimStatus 19:allocatedResources*=quantities
   20:resources*=ResourceRequirements 21:nodeAllocatableResourceClaimStatuses*=[]NodeAllocatableResourceClaimStatus
   22:volumeHealth*=[]PodVolumeHealth
+PodTemplateSpec: 1:metadata=ObjectMeta 2:spec=PodSpec
 PodVolumeHealth: 1:name 2:healthConditions*=[]VolumeHealthCondition 3:lastTransitionTime!=time
 PortworxVolumeSource: 1:volumeID 2:fsType? 3:readOnly?=bool
 PreferredSchedulingTerm: 1:weight=int 2:preference=NodeSelectorTerm
@@ -209,14 +228,18 @@ Status: 1:metadata=ListMeta 2:status? 3:message? 4:reason? 5:details*=StatusDeta
 StatusCause: 1:reason? 2:message? 3:field?
 StatusDetails: 1:name? 2:group? 3:kind? 4:causes*=[]StatusCause 5:retryAfterSeconds?=int 6:uid?
 StorageOSVolumeSource: 1:volumeName? 2:volumeNamespace? 3:fsType? 4:readOnly?=bool 5:secretRef*=LocalObjectReference
+SuccessPolicy: 1:rules!=[]SuccessPolicyRule
+SuccessPolicyRule: 1:succeededIndexes* 2:succeededCount*=int
 Sysctl: 1:name 2:value
 TCPSocketAction: 1:port=intOrText 2:host?
 Taint: 1:key 2:value? 3:effect 4:timeAdded*=time
 Toleration: 1:key? 2:operator? 3:value? 4:effect? 5:tolerationSeconds*=int
+TopologyConstraint: 1:key
 TopologySpreadConstraint: 1:maxSkew=int 2:topologyKey 3:whenUnsatisfiable 4:labelSelector*=LabelSelector
   5:minDomains*=int 6:nodeAffinityPolicy* 7:nodeTaintsPolicy* 8:matchLabelKeys*=[]text
 TypedLocalObjectReference: 1:apiGroup! 2:kind 3:name
 TypedObjectReference: 1:apiGroup! 2:kind 3:name 4:namespace*
+UncountedTerminatedPods: 1:succeeded*=[]text 2:failed*=[]text
 Volume: 1:name 2:=+VolumeSource
 VolumeDevice: 1:name 2:devicePath
 VolumeHealthCondition: 1:status 2:reason 3:message?
@@ -242,6 +265,16 @@ VolumeStatus: 1:image*=ImageVolumeStatus
 VsphereVirtualDiskVolumeSource: 1:volumePath 2:fsType? 3:storagePolicyName? 4:storagePolicyID?
 WeightedPodAffinityTerm: 1:weight=int 2:podAffinityTerm=PodAffinityTerm
 WindowsSecurityContextOptions: 1:gmsaCredentialSpecName* 2:gmsaCredentialSpec* 3:runAsUserName* 4:hostProcess*=bool
+WorkloadPodGroupAllDisruptionMode:
+WorkloadPodGroupBasicSchedulingPolicy:
+WorkloadPodGroupDisruptionMode: 1:single*=WorkloadPodGroupSingleDisruptionMode
+  2:all*=WorkloadPodGroupAllDisruptionMode
+WorkloadPodGroupGangSchedulingPolicy: 1:minCount*=int
+WorkloadPodGroupResourceClaim: 1:name 2:resourceClaimName* 3:resourceClaimTemplateName*
+WorkloadPodGroupSchedulingConstraints: 1:topology*=[]TopologyConstraint
+WorkloadPodGroupSchedulingPolicy: 1:basic*=WorkloadPodGroupBasicSchedulingPolicy
+  2:gang*=WorkloadPodGroupGangSchedulingPolicy
+WorkloadPodGroupSingleDisruptionMode:
 WorkloadReference: 1:name 2:podGroup 3:podGroupReplicaKey?
 )";
 

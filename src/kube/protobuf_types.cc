@@ -96,8 +96,9 @@ const Message* message_named(std::string_view name) {
   return it == messages.end() ? nullptr : &it->second;
 }
 
-const Message* message_of(std::string_view kind) {
-  return kind == "Pod" || kind == "Node" || kind == "Status" ? message_named(kind) : nullptr;
+const Message* message_of(std::string_view api_version, std::string_view kind) {
+  const bool is_core = api_version == "v1" && (kind == "Pod" || kind == "Node" || kind == "Status");
+  return is_core || (api_version == "batch/v1" && kind == "Job") ? message_named(kind) : nullptr;
 }
 
 }  // namespace berth::kube

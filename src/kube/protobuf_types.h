@@ -1,4 +1,4 @@
-// The messages of the objects that are read in the API server's binary form: pods, nodes, and Statuses. A message says for each field its
+// The messages of the objects that are read in the API server's binary form: pods, nodes, Jobs, and Statuses. A message says for each field its
 // number, its name in JSON, and when JSON has it.
 //
 // The table behind it is text, made by scripts/api-forms from Kubernetes' own types: "Container: 1:name 2:image? 7:env*=[]EnvVar ...".
@@ -72,8 +72,9 @@ struct Message {
   const Field* find(std::uint32_t number, std::size_t& hint) const;
 };
 
-// The message of an object of this kind; nullptr: it is not read in binary form. No message holds itself, so that depth is bounded.
-const Message* message_of(std::string_view kind);
+// The message of an object of this kind ("batch/v1", "Job"); nullptr: it is not read in binary form. No message holds itself, so that depth is
+// bounded.
+const Message* message_of(std::string_view api_version, std::string_view kind);
 // Any message of the table, for tests.
 const Message* message_named(std::string_view name);
 

@@ -61,7 +61,7 @@ struct ReflectorOptions {
   std::string field_selector;
   std::string label_selector;
   ListMode mode = ListMode::kAuto;
-  bool binary = false;  // asks for the API server's binary form: pods and nodes only (protobuf_types.h)
+  bool binary = false;  // asks for the API server's binary form: pods, nodes and Jobs only (protobuf_types.h)
   // Takes what is added or modified, where it comes in binary form. Empty: the sink gets its JSON.
   BinarySink take_binary;
   std::uint32_t page = 500;

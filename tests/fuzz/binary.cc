@@ -47,12 +47,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto event = reader.event(frame)) require_json(event->object);
   }
   std::string out;
-  for (const char* kind : {"Pod", "Node", "Status"}) {
-    if (kube::write_json(*kube::message_of(kind), text, "v1", kind, out)) require_json(out);
+  using Kind = std::pair<const char*, const char*>;
+  for (const auto& [version, kind] :
+       {Kind("v1", "Pod"), {"v1", "Node"}, {"batch/v1", "Job"}, {"v1", "Status"}}) {
+    if (kube::write_json(*kube::message_of(version, kind), text, version, kind, out)) require_json(out);
   }
   // A pod is read from its binary form only where its JSON gives one.
   const auto pod = dialect::decode_pod(text, {});
-  if (pod && kube::write_json(*kube::message_of("Pod"), text, "v1", "Pod", out)) {
+  if (pod && kube::write_json(*kube::message_of("v1", "Pod"), text, "v1", "Pod", out)) {
     dialect::JsonDecoder decoder;
     const auto from_json = decoder.decode(out, dialect::Kind::kPod);
     fuzz::require(from_json && std::get<dialect::Pod>(*from_json).spec == pod->spec,

@@ -177,7 +177,7 @@ TEST(ProtobufJson, TruncatedAtEveryByte) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     // A buffer of its own, so that a sanitizer sees each byte too many.
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
-    const Status written = write_json(*message_of("Pod"), {cut.data(), cut.size()}, {}, {}, out);
+    const Status written = write_json(*message_of("v1", "Pod"), {cut.data(), cut.size()}, {}, {}, out);
     if (!written) continue;
     ++fine;
     EXPECT_TRUE(json::accept(out)) << out;
@@ -200,7 +200,7 @@ TEST(ProtobufJson, RandomBytesGiveJsonOrAFault) {
         bytes[random() % bytes.size()] = static_cast<char>(random());
     }
     const std::vector<char> exact(bytes.begin(), bytes.end());
-    if (!write_json(*message_of("Pod"), {exact.data(), exact.size()}, "v1", "Pod", out)) continue;
+    if (!write_json(*message_of("v1", "Pod"), {exact.data(), exact.size()}, "v1", "Pod", out)) continue;
     ++fine;
     ASSERT_TRUE(json::accept(out)) << out;
   }
@@ -280,10 +280,12 @@ void check(const Message& message, std::set<std::string_view>& above, std::set<s
 
 TEST(ProtobufTypes, TheTableIsWholeAndNoMessageHoldsItself) {
   std::set<std::string_view> seen;
-  for (const char* kind : {"Pod", "Node", "Status"}) {
-    ASSERT_NE(message_of(kind), nullptr);
+  using Kind = std::pair<const char*, const char*>;
+  for (const auto& [version, kind] :
+       {Kind("v1", "Pod"), {"v1", "Node"}, {"batch/v1", "Job"}, {"v1", "Status"}}) {
+    ASSERT_NE(message_of(version, kind), nullptr);
     std::set<std::string_view> above;
-    check(*message_of(kind), above, seen);
+    check(*message_of(version, kind), above, seen);
   }
   std::size_t listed = 0;
   for (std::string_view rest = kMessageTable; !rest.empty();
@@ -291,7 +293,8 @@ TEST(ProtobufTypes, TheTableIsWholeAndNoMessageHoldsItself) {
     if (const auto line = rest.substr(0, rest.find('\n')); !line.empty() && line[0] != ' ') ++listed;
   }
   EXPECT_EQ(seen.size(), listed);
-  EXPECT_EQ(message_of("Container"), nullptr);
+  EXPECT_EQ(message_of("v1", "Container"), nullptr);
+  EXPECT_EQ(message_of("v1", "Job"), nullptr);
   EXPECT_EQ(message_named("Contain"), nullptr);
 }
 

@@ -6,10 +6,12 @@ import (
 	"io"
 	"math/rand"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -82,42 +84,63 @@ func withoutManagedFields(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1.Pod:
 		o.ManagedFields = nil
-		for i := range o.Spec.Volumes {
-			if claim := o.Spec.Volumes[i].Ephemeral; claim != nil && claim.VolumeClaimTemplate != nil {
-				claim.VolumeClaimTemplate.ManagedFields = nil
-			}
-		}
+		withoutThoseOfClaims(&o.Spec)
 	case *v1.Node:
 		o.ManagedFields = nil
+	case *batchv1.Job:
+		o.ManagedFields = nil
+		o.Spec.Template.ManagedFields = nil
+		withoutThoseOfClaims(&o.Spec.Template.Spec)
 	}
+}
+
+func withoutThoseOfClaims(spec *v1.PodSpec) {
+	for i := range spec.Volumes {
+		if claim := spec.Volumes[i].Ephemeral; claim != nil && claim.VolumeClaimTemplate != nil {
+			claim.VolumeClaimTemplate.ManagedFields = nil
+		}
+	}
+}
+
+// Makes an empty object of each kind that is read in binary form.
+var kinds = []struct {
+	kind schema.GroupVersionKind
+	make func() runtime.Object
+}{
+	{v1.SchemeGroupVersion.WithKind("Pod"), func() runtime.Object { return &v1.Pod{} }},
+	{v1.SchemeGroupVersion.WithKind("Node"), func() runtime.Object { return &v1.Node{} }},
+	{batchv1.SchemeGroupVersion.WithKind("Job"), func() runtime.Object { return &batchv1.Job{} }},
 }
 
 func printObjects(out io.Writer, seed int64, count int) error {
 	scheme := runtime.NewScheme()
-	if err := v1.AddToScheme(scheme); err != nil {
-		return err
+	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, batchv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
 	}
 	toJSON := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
 	toProtobuf := protobuf.NewSerializer(scheme, scheme)
 	source := rand.New(rand.NewSource(seed))
 	for i := 0; i < count; i++ {
-		for _, kind := range []string{"Pod", "Node"} {
-			var object, again runtime.Object = &v1.Pod{}, &v1.Pod{}
-			if kind == "Node" {
-				object, again = &v1.Node{}, &v1.Node{}
-			}
+		for _, of := range kinds {
+			object, again := of.make(), of.make()
 			// From empty objects to such that have everything.
 			filler(rand.NewSource(source.Int63()), float64(i%11)/10).Fill(object)
-			object.GetObjectKind().SetGroupVersionKind(v1.SchemeGroupVersion.WithKind(kind))
+			object.GetObjectKind().SetGroupVersionKind(of.kind)
 			var binaryForm, text bytes.Buffer
 			if err := toProtobuf.Encode(object, &binaryForm); err != nil {
 				return err
 			}
-			// The API server's objects come out of etcd in protobuf: no list of theirs is empty and not nil.
+			// The API server's objects come out of etcd in protobuf: no list of theirs is empty and not nil, and their quantities are those of a text.
 			if _, _, err := toProtobuf.Decode(binaryForm.Bytes(), nil, again); err != nil {
 				return err
 			}
-			again.GetObjectKind().SetGroupVersionKind(v1.SchemeGroupVersion.WithKind(kind))
+			again.GetObjectKind().SetGroupVersionKind(of.kind)
+			binaryForm.Reset()
+			if err := toProtobuf.Encode(again, &binaryForm); err != nil {
+				return err
+			}
 			withoutManagedFields(again)
 			if err := toJSON.Encode(again, &text); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -182,7 +183,7 @@ const lineWidth = 118
 
 func printTable(out io.Writer) error {
 	t := table{fields: map[string][]field{}}
-	for _, root := range []any{v1.Pod{}, v1.Node{}, metav1.Status{}} {
+	for _, root := range []any{v1.Pod{}, v1.Node{}, batchv1.Job{}, metav1.Status{}} {
 		if err := t.add(reflect.TypeOf(root)); err != nil {
 			return err
 		}

@@ -213,7 +213,7 @@ void Problems::at(const BinaryValue&, std::string_view key, std::string message)
 }
 
 std::optional<Pod> decode_pod(std::string_view binary, const DeviceNames& devices) {
-  static const kube::Message& message = *kube::message_of("Pod");
+  static const kube::Message& message = *kube::message_of("v1", "Pod");
   BinaryReading reading;
   Problems problems;
   FieldReader<BinaryValue> f(problems, devices);

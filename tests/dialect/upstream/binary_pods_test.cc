@@ -141,7 +141,7 @@ TEST(BinaryPods, RandomPodsAreReadAlike) {
   std::string json;
   for (int seed = 1; seed <= kPods; ++seed) {
     const std::string binary = RandomPods(static_cast<std::uint64_t>(seed)).make();
-    const Status written = kube::write_json(*kube::message_of("Pod"), binary, "v1", "Pod", json);
+    const Status written = kube::write_json(*kube::message_of("v1", "Pod"), binary, "v1", "Pod", json);
     ASSERT_TRUE(written) << seed << ": " << written.error().str();
     const Outcome outcome = compare(binary, json, std::to_string(seed));
     if (outcome == Outcome::kAlike) ++alike;
@@ -235,7 +235,7 @@ TEST(BinaryPodForms, ValuesAreThoseOfTheApiServersJson) {
     simdjson::dom::element root;
     ASSERT_EQ(parser.parse(json).get(root), simdjson::SUCCESS);
     BinaryReading reading;
-    const BinaryValue value(reading, *kube::message_of(object->kind), object->bytes);
+    const BinaryValue value(reading, *kube::message_of(object->api_version, object->kind), object->bytes);
     const std::string found = difference(JsonValue(root), value, "");
     ASSERT_EQ(found, "") << "object " << objects << "\n" << json;
   }
