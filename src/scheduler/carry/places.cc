@@ -12,6 +12,7 @@ void Places::count(Work& work, const Kept& kept, bool in) {
   const std::size_t one = in ? 1 : static_cast<std::size_t>(-1);
   if (kept.held) {
     work.held += one;
+    held_ += one;
     return;
   }
   work.promised[static_cast<std::size_t>(kept.comes)] += one;

@@ -143,6 +143,7 @@ class Places {
   std::size_t size(std::string_view workload) const;
 
   bool holds(std::string_view workload) const;
+  bool holds_any() const { return held_ > 0; }
   bool holds(std::string_view workload, std::int64_t pod_set, std::int64_t index) const;
   std::int64_t generation(std::string_view workload) const;
   // To be carried out, and not held any longer.
@@ -211,6 +212,7 @@ class Places {
 
   dialect::IntakePromises& intake_;
   Works works_;
+  std::size_t held_ = 0;                      // slots
   std::size_t promised_[2] = {0, 0};          // by Comes
   std::unordered_set<std::string> reserved_;  // workloads
   std::unordered_set<std::string> out_;       // workloads

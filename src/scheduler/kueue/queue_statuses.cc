@@ -202,9 +202,9 @@ void QueueStatuses::write(const Key& key, Record& record) {
                 uid_of(key));
 }
 
-bool QueueStatuses::work(TimeMs now, bool busy, Allowance& allowance) {
-  const TimeMs due = looked_ + (busy ? options_.busy_every : options_.every);
-  if ((dirty_ && now >= due) || now >= past_due()) {
+bool QueueStatuses::work(TimeMs now, Load load, Allowance& allowance) {
+  const DurationMs every = load == Load::kIdle ? options_.every : options_.busy_every;
+  if ((dirty_ && now >= looked_ + every) || now >= past_due()) {
     looked_ = now;
     dirty_ = false;
     look(now);
@@ -225,8 +225,7 @@ bool QueueStatuses::work(TimeMs now, bool busy, Allowance& allowance) {
     line_.pop_front();
     write(it->first, it->second);
   }
-  next_due_ =
-      std::min(dirty_ ? looked_ + (busy ? options_.busy_every : options_.every) : kEndOfTime, past_due());
+  next_due_ = std::min(dirty_ ? looked_ + every : kEndOfTime, past_due());
   if (starved) next_due_ = std::min(next_due_, now + kRetryAfter);
   return next_due_ <= now;
 }

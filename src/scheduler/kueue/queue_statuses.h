@@ -56,7 +56,7 @@ class QueueStatuses {
   void answered(const Answer& answer, TimeMs now);
 
   // Writes what may be written. False: nothing is due now.
-  bool work(TimeMs now, bool busy, Allowance& allowance);
+  bool work(TimeMs now, Load load, Allowance& allowance);
   TimeMs next_due() const { return next_due_; }
   std::size_t backlog() const { return line_.size(); }
 

@@ -24,6 +24,7 @@ constexpr int kPerCall = 32;            // a few at a time: decisions come first
 constexpr int kPerBusyCall = 4;
 // Looks at what has changed, while binds are on their way. On two cores with an API server each look takes a part from the binds.
 constexpr std::int64_t kBusyLooksPerSecond = 500;
+constexpr std::size_t kBurstBacklog = 16;  // objects to write, in a burst
 
 // Kueue's reasons of Preempted, and its words for them.
 struct Preemption {
@@ -558,7 +559,8 @@ void WorkloadObjects::answered(const Answer& answer, TimeMs now) {
   writes_.failed(it->first, record, answer, now);
 }
 
-bool WorkloadObjects::work(TimeMs now, bool busy, Allowance& allowance) {
+bool WorkloadObjects::work(TimeMs now, Load load, Allowance& allowance) {
+  const bool busy = load != Load::kIdle;
   const int most = busy ? kPerBusyCall : kPerCall;
   bool any = false;
   Due& due = book_.due();
@@ -570,7 +572,8 @@ bool WorkloadObjects::work(TimeMs now, bool busy, Allowance& allowance) {
   Due& changes = book_.changes();
   busy_looks_.refill(now, kBusyLooksPerSecond, kBusyLooksPerSecond * kAgainAfter / kSecond);
   for (int left = most; left > 0 && changes.next() <= now; --left) {
-    if (busy && !busy_looks_.take()) {
+    // In a burst most of them change again before they can be written.
+    if ((load == Load::kBurst && backlog() >= kBurstBacklog) || (busy && !busy_looks_.take())) {
       starved = true;
       break;
     }

@@ -102,9 +102,9 @@ class WorkloadObjects {
   void gone(std::string_view ns, std::string_view name, TimeMs now);
   void answered(const Answer& answer, TimeMs now);
 
-  // Handles due entries and sends writes, some of each. `busy`: binds are in flight, so changes() are handled more slowly. False:
-  // nothing is due now, and nothing is new for the intake.
-  bool work(TimeMs now, bool busy, Allowance& allowance);
+  // Handles due entries and sends writes, some of each; changes() more slowly while binds are in flight. False: nothing is due now,
+  // and nothing is new for the intake.
+  bool work(TimeMs now, Load load, Allowance& allowance);
   TimeMs next_due() const { return book_.next_due(); }
 
   // Workloads that have changed and are still to be looked at.

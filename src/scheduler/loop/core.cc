@@ -106,6 +106,7 @@ void Core::take_answer(Answer&& answer, TimeMs now) {
         spdlog::warn("a Workload without an owner cannot be deleted: {}", answer.result.message);
       return;
     default:
+      pace_.load.answered(now);
       return carrier_.answered(std::move(answer), now);
   }
 }
@@ -436,16 +437,19 @@ void Core::tell_unreadable() {
 }
 
 bool Core::report(TimeMs now) {
-  const bool busy = carrier_.busy() > 0;
+  const Load load = pace_.load.load(carrier_.busy() > 0, now);
+  // Starts wait for answers to these objects: admission checks, and Volcano's Inqueue.
+  const bool are_awaited = carrier_.places().holds_any() || gangs_.statuses.backlog() > 0;
+  const Load load_of_objects = load == Load::kBurst && are_awaited ? Load::kBinds : load;
   const std::size_t objects = workload_objects_.backlog() + workload_objects_.changes() +
                               queue_statuses_.backlog() + gangs_.statuses.backlog();
-  object_writes_.refill(now,
-                        giving_way(busy, options_.busy_object_writes_per_second,
-                                   options_.object_writes_per_second, objects, kObjectsWithin),
-                        options_.object_writes_per_second / 10 + 1);
-  const bool queues = queue_statuses_.work(now, busy, object_writes_);
-  const bool gangs = gangs_.statuses.work(now, object_writes_);
-  const bool workloads = workload_objects_.work(now, busy, object_writes_);
+  pace_.object_writes.refill(now,
+                             giving_way(load_of_objects, options_.busy_object_writes_per_second,
+                                        options_.object_writes_per_second, objects, kObjectsWithin),
+                             options_.object_writes_per_second / 10 + 1);
+  const bool queues = queue_statuses_.work(now, load, pace_.object_writes);
+  const bool gangs = gangs_.statuses.work(now, pace_.object_writes);
+  const bool workloads = workload_objects_.work(now, load_of_objects, pace_.object_writes);
   for (auto& admission : workload_objects_.take_admissions()) {
     if (admission.admitted) {
       carrier_.admit(admission.workload, std::move(admission.updates), now);
@@ -453,7 +457,7 @@ bool Core::report(TimeMs now) {
       carrier_.unadmit(admission.workload);
     }
   }
-  return reporter_.work(now, busy, kReportsPerCall) || queues || gangs || workloads;
+  return reporter_.work(now, load, kReportsPerCall) || queues || gangs || workloads;
 }
 
 TimeMs Core::next_due() const {

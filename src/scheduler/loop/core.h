@@ -37,6 +37,7 @@
 #include "scheduler/report/bind_echoes.h"
 #include "scheduler/report/reporter.h"
 #include "scheduler/wire/inbox.h"
+#include "scheduler/wire/load.h"
 
 namespace berth::scheduler {
 
@@ -73,6 +74,12 @@ struct Told {
 struct Gangs {
   GangStatuses statuses;
   EndedPods ended;
+};
+
+// Of what gives way to decisions.
+struct Pace {
+  LoadMeter load;
+  Allowance object_writes;
 };
 
 class Core : private CarrierListener {
@@ -165,7 +172,7 @@ class Core : private CarrierListener {
   QueueStatuses queue_statuses_;
   Gangs gangs_;
   Audit audit_;
-  Allowance object_writes_;
+  Pace pace_;
   observe::Metrics* metrics_;
   BindEchoes echoes_;
   std::vector<std::string> changed_;  // workloads whose verdict may have changed, not reported yet

@@ -307,9 +307,11 @@ std::string Reporter::nominated(const dialect::PodView& pod) const {
   return slot && slot->state == SlotState::kHeld ? std::string(slot->node) : std::string();
 }
 
-bool Reporter::work(TimeMs now, bool busy, int most) {
+bool Reporter::work(TimeMs now, Load load, int most) {
+  // People wait for reasons, also in a burst.
+  const Load told = load == Load::kBurst ? Load::kBinds : load;
   const auto rate = [&](std::int64_t trickle, std::int64_t most_per_second, std::size_t waiting) {
-    return giving_way(busy, trickle, most_per_second, waiting, options_.within);
+    return giving_way(told, trickle, most_per_second, waiting, options_.within);
   };
   statuses_.refill(now, rate(options_.busy_statuses_per_second, options_.statuses_per_second, due_.size()),
                    options_.statuses_per_second / 10 + 1);
@@ -326,7 +328,8 @@ bool Reporter::work(TimeMs now, bool busy, int most) {
     std::erase_if(explained_, [&](const auto& entry) { return entry.second.at <= now - options_.refresh; });
   }
   event_allowance_.refill(now,
-                          rate(options_.busy_events_per_second, options_.events_per_second, events_.size()),
+                          giving_way(load, options_.busy_events_per_second, options_.events_per_second,
+                                     events_.size(), options_.within),
                           options_.events_per_second / 10 + 1);
   bool any = false;
   bool starved = false;

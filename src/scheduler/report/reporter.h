@@ -1,7 +1,8 @@
 // Says on the pods what Berth thinks of them: condition PodScheduled=False with the reason of every pending pod, and events. A Job that
 // waits suspended has no pods: it gets the event ("Waiting") itself.
 // Lives on the decision thread, works only when that is idle, and gives way to binds. While binds are in flight it writes at a
-// trickle, or just fast enough to report waiting work within `within`; otherwise at a bounded rate.
+// trickle, or just fast enough to report waiting work within `within`; otherwise at a bounded rate. Events wait for the end of a burst
+// (load.h), conditions do not.
 //
 // Conditions are written on change only, a moment after the verdict has settled: one write per gang, not one per new member.
 // Waiting work is examined in rounds, the oldest look first, as soon as anything has changed in the engine: the text follows the
@@ -31,6 +32,7 @@
 #include "scheduler/carry/carrier.h"
 #include "scheduler/wire/allowance.h"
 #include "scheduler/wire/due.h"
+#include "scheduler/wire/load.h"
 #include "scheduler/wire/outbox.h"
 
 namespace berth::scheduler {
@@ -87,7 +89,7 @@ class Reporter {
   void set_why_not(WhyNot why_not) { why_not_ = std::move(why_not); }
 
   // Writes what is due, at most `most` workloads and events; false: nothing was due.
-  bool work(TimeMs now, bool busy, int most);
+  bool work(TimeMs now, Load load, int most);
   TimeMs next_due() const { return next_due_; }
   std::size_t waiting() const { return due_.size() + events_.size(); }
   // The time of the oldest comparison of a written text with the present state; kEndOfTime: nothing has changed since.

@@ -6,14 +6,16 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "scheduler/wire/load.h"
 
 namespace berth::scheduler {
 
-// Writes per second of something that gives way to binds: a trickle while binds are in flight, but enough to write the waiting
-// entries within `within`; never more than `most`.
-inline std::int64_t giving_way(bool busy, std::int64_t trickle, std::int64_t most, std::size_t waiting,
+// Writes per second of something that gives way to decisions: a trickle while those are on their way, but enough to write the waiting
+// entries within `within`, except in a burst; never more than `most`.
+inline std::int64_t giving_way(Load load, std::int64_t trickle, std::int64_t most, std::size_t waiting,
                                DurationMs within) {
-  if (!busy) return most;
+  if (load == Load::kIdle) return most;
+  if (load == Load::kBurst) return std::min(trickle, most);
   const auto needed = static_cast<std::int64_t>(waiting) * kSecond / within + 1;
   return std::clamp(needed, std::min(trickle, most), most);
 }

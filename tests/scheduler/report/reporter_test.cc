@@ -182,7 +182,7 @@ TEST(Reporter, ALongRunOfBindsLosesNoEvent) {
     for (int i = 0; i < kPerSecond; ++i) reporter.add_event({.reason = "Scheduled"});
     for (int part = 0; part < 50; ++part) {
       w.pass(kSecond / 50);
-      while (reporter.work(w.now, true, 32)) {
+      while (reporter.work(w.now, Load::kBinds, 32)) {
       }
     }
     written += static_cast<std::int64_t>(w.take(Step::kEvent).size());
