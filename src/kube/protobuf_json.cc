@@ -5,15 +5,12 @@
 #include <charconv>
 
 #include "kube/protobuf.h"
+#include "kube/protobuf_values.h"
 #include "text/json.h"
 #include "text/time.h"
 
 namespace berth::kube {
 namespace {
-
-constexpr std::int64_t kFirstSecond = -62'167'219'200;  // of the year 0
-constexpr std::int64_t kLastSecond = 253'402'300'799;   // of the year 9999
-constexpr std::int64_t kZeroTime = -62'135'596'800;     // Go's: the first second of the year 1
 
 // Each function returns false where `problem` says why.
 class Transcoder {
@@ -173,7 +170,7 @@ class Transcoder {
   // An entry of a map is a message: its key is 1, its value 2.
   bool entry(const Message& type, const Field& field, const WireField& from) {
     std::string_view key, value;
-    if (!texts(type, from.bytes, key, value)) return false;
+    if (!is_sound(type, read_texts(from.bytes, key, value))) return false;
     text::append_json_string(out_, key);
     out_ += ':';
     if (field.kind == FieldKind::kQuantities) return quantity(type, value);
@@ -181,40 +178,21 @@ class Transcoder {
     return true;
   }
 
-  // The fields 1 and 2 of a small message, both of them bytes.
-  bool texts(const Message& type, std::string_view bytes, std::string_view& one, std::string_view& two) {
-    WireField field;
-    while (!bytes.empty()) {
-      const char* const at = bytes.data();
-      if (!take(type, bytes, field)) return false;
-      if (field.number > 2) continue;
-      if (!field.has_bytes) return wrong(type, at, "a text is a number");
-      (field.number == 1 ? one : two) = field.bytes;
-    }
-    return true;
+  bool is_sound(const Message& type, const WireFault& fault) {
+    return !fault || wrong(type, fault.at, fault.what);
   }
 
-  // 1: its text. None is zero.
+  // None is zero.
   bool quantity(const Message& type, std::string_view bytes) {
     std::string_view text, none;
-    if (!texts(type, bytes, text, none)) return false;
+    if (!is_sound(type, read_texts(bytes, text, none))) return false;
     text::append_json_string(out_, text.empty() ? "0" : text);
     return true;
   }
 
-  // 1: seconds; 2, their fraction, is not in JSON either.
   bool time(const Message& type, std::string_view bytes) {
-    std::int64_t seconds = bytes.empty() ? kZeroTime : 0;
-    WireField field;
-    while (!bytes.empty()) {
-      const char* const at = bytes.data();
-      if (!take(type, bytes, field)) return false;
-      if (field.number != 1) continue;
-      if (field.has_bytes) return wrong(type, at, "a time is a text");
-      seconds = static_cast<std::int64_t>(field.value);
-      if (seconds < kFirstSecond || seconds > kLastSecond)
-        return wrong(type, at, "a time has no year of four digits");
-    }
+    std::int64_t seconds = 0;
+    if (!is_sound(type, read_time(bytes, seconds))) return false;
     if (seconds == kZeroTime) {
       out_ += "null";
       return true;
@@ -225,25 +203,13 @@ class Transcoder {
     return true;
   }
 
-  // 1: 0 where 2, a number, is meant; otherwise 3, a text.
   bool int_or_text(const Message& type, std::string_view bytes) {
-    bool is_text = false;
-    std::int64_t value = 0;
-    std::string_view text;
-    WireField field;
-    while (!bytes.empty()) {
-      const char* const at = bytes.data();
-      if (!take(type, bytes, field)) return false;
-      if (field.number <= 3 && field.has_bytes != (field.number == 3))
-        return wrong(type, at, "a field has another wire type than is known");
-      if (field.number == 1) is_text = field.value != 0;
-      if (field.number == 2) value = static_cast<std::int64_t>(field.value);
-      if (field.number == 3) text = field.bytes;
-    }
-    if (is_text) {
-      text::append_json_string(out_, text);
+    IntOrText value;
+    if (!is_sound(type, read_int_or_text(bytes, value))) return false;
+    if (value.is_text) {
+      text::append_json_string(out_, value.text);
     } else {
-      number(value);
+      number(value.number);
     }
     return true;
   }

@@ -5,16 +5,14 @@
 
 #include <algorithm>
 
+#include "kube/protobuf_values.h"
+
 namespace berth::dialect {
 
 using kube::FieldKind;
 using kube::WireField;
 
 namespace {
-
-constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
-constexpr std::int64_t kZeroTime =
-    -62'135'596'800;  // Go's: the first second of the year 1, with which times begin (text/time.h)
 
 bool is_number(FieldKind kind) {
   return kind == FieldKind::kInt || kind == FieldKind::kBool;
@@ -145,8 +143,7 @@ BinaryValue BinaryValue::value_of(FieldKind kind, const kube::Message* message, 
       return int_or_text(from.bytes);
     case FieldKind::kQuantity: {
       BinaryValue out = value_of(FieldKind::kText, nullptr, from);
-      out.bytes_ = text_of(from.bytes);
-      if (out.bytes_.empty()) out.bytes_ = "0";
+      out.bytes_ = quantity_of(from.bytes);
       return out;
     }
     default:
@@ -161,28 +158,17 @@ BinaryValue BinaryValue::value_of(FieldKind kind, const kube::Message* message, 
   return out;
 }
 
-// Field 1 of a small message.
-std::string_view BinaryValue::text_of(std::string_view bytes) const {
-  WireField field;
-  std::string_view out;
-  while (take(bytes, field)) {
-    if (field.number > 2) continue;
-    if (!field.has_bytes) reading_->odd = true;
-    if (field.number == 1) out = field.bytes;
-  }
-  return out;
+std::string_view BinaryValue::quantity_of(std::string_view bytes) const {
+  std::string_view out, none;
+  if (kube::read_texts(bytes, out, none)) reading_->odd = true;
+  return out.empty() ? "0" : out;
 }
 
-// 1: seconds; 2, their fraction, is not in JSON either.
+// Times begin with the year 1 (text/time.h).
 BinaryValue BinaryValue::time_of(std::string_view bytes) const {
-  std::int64_t seconds = bytes.empty() ? kZeroTime : 0;
-  WireField field;
-  while (take(bytes, field)) {
-    if (field.number != 1) continue;
-    seconds = static_cast<std::int64_t>(field.value);
-    if (field.has_bytes || seconds < kZeroTime || seconds > kLastSecond) return is_odd();
-  }
-  if (seconds == kZeroTime) return {};
+  std::int64_t seconds = 0;
+  if (kube::read_time(bytes, seconds) || seconds < kube::kZeroTime) return is_odd();
+  if (seconds == kube::kZeroTime) return {};
   BinaryValue out;
   out.reading_ = reading_;
   out.kind_ = FieldKind::kTime;
@@ -190,31 +176,24 @@ BinaryValue BinaryValue::time_of(std::string_view bytes) const {
   return out;
 }
 
-// 1: 0 where 2, a number, is meant; otherwise 3, a text.
 BinaryValue BinaryValue::int_or_text(std::string_view bytes) const {
+  kube::IntOrText value;
+  if (kube::read_int_or_text(bytes, value)) return is_odd();
   BinaryValue out;
   out.reading_ = reading_;
-  out.kind_ = FieldKind::kInt;
-  WireField field;
-  while (take(bytes, field)) {
-    if (field.number <= 3 && field.has_bytes != (field.number == 3)) return is_odd();
-    if (field.number == 1 && field.value != 0) out.kind_ = FieldKind::kText;
-    if (field.number == 2) out.number_ = field.value;
-    if (field.number == 3) out.bytes_ = field.bytes;
-  }
+  out.kind_ = value.is_text ? FieldKind::kText : FieldKind::kInt;
+  out.number_ = static_cast<std::uint64_t>(value.number);
+  out.bytes_ = value.text;
   return out;
 }
 
-// 1: its key; 2: its value, a text or a quantity.
+// A text, or a quantity, of a map.
 BinaryValue::Entry BinaryValue::entry_of(std::string_view bytes) const {
-  WireField key, value, field;
-  while (take(bytes, field)) {
-    if (field.number > 2) continue;
-    if (!field.has_bytes) reading_->odd = true;
-    (field.number == 1 ? key : value) = field;
-  }
+  std::string_view key;
+  WireField value;
+  if (kube::read_texts(bytes, key, value.bytes)) reading_->odd = true;
   const FieldKind kind = kind_ == FieldKind::kTexts ? FieldKind::kText : FieldKind::kQuantity;
-  return {as_utf8(key.bytes), value_of(kind, nullptr, value)};
+  return {as_utf8(key), value_of(kind, nullptr, value)};
 }
 
 // The API server takes any bytes for some texts. JSON shows them as UTF-8.

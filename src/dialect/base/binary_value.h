@@ -123,7 +123,7 @@ class BinaryValue {
   BinaryValue element_of(const kube::WireField& element) const;
   BinaryValue value_of(kube::FieldKind kind, const kube::Message* message, const kube::WireField& from) const;
   BinaryValue int_or_text(std::string_view bytes) const;
-  std::string_view text_of(std::string_view bytes) const;
+  std::string_view quantity_of(std::string_view bytes) const;
   BinaryValue time_of(std::string_view bytes) const;
   Entry entry_of(std::string_view bytes) const;
   std::string_view as_utf8(std::string_view text) const;
