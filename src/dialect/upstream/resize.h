@@ -10,8 +10,9 @@
 namespace berth::dialect {
 
 // `needs` of a bound pod as Kubernetes counts them (determineEffectiveRequests of component-helpers 1.36). The largest of the three counts for
-// each container, and for the pod as a whole where it asks as a whole. A resize that is infeasible asks for nothing. A resource that the status does
-// not name stays as it is asked for. Not set where nothing changes. Kubernetes 1.37 takes the largest of three sums, which is never more.
+// each container, and for the pod as a whole where it asks as a whole. A resize that is infeasible asks for nothing: then CPU and memory, which
+// alone can be resized, count as the status has them, zero where it does not name them. Other resources that it does not name stay as they are
+// asked for. Not set where nothing changes. Kubernetes 1.37 takes the largest of three sums, which is never more.
 template <class V>
 std::optional<PodNeeds> needs_in_resize(FieldReader<V>& f, const V& status, const PodNeeds& needs) {
   std::optional<bool> infeasible;
@@ -38,6 +39,12 @@ std::optional<PodNeeds> needs_in_resize(FieldReader<V>& f, const V& status, cons
       if (amount < asked->get(resource) && !is_infeasible()) continue;
       if (!out) out = needs;
       of(*out)->set(resource, amount);
+    }
+    if (!effective.present() || !is_infeasible()) return;
+    for (const std::string_view resource : {"cpu", "memory"}) {
+      if (!asked->has(resource) || has.has(resource)) continue;
+      if (!out) out = needs;
+      of(*out)->set(resource, 0);
     }
   };
   for (const std::string_view list : {"containerStatuses", "initContainerStatuses"}) {

@@ -154,7 +154,33 @@ status:
   infeasible.replace(infeasible.find("CONDITION"), 9, "True");
   EXPECT_EQ(pod_of(feasible).spec.pod->requests.get("cpu"), 2000);
   EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 1500);
-  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("memory"), 1ll << 30);
+  EXPECT_EQ(pod_of(feasible).spec.pod->requests.get("memory"), 1ll << 30);
+  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("memory"), 0) << "the kubelet has given it none";
+}
+
+// Kubernetes' plugins count nothing for the CPU that a container asks for by its limit alone, and that the kubelet has never given.
+TEST(Decode, AnInfeasibleResizeAsksForNothingThatTheStatusDoesNotName) {
+  const std::string text = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  nodeName: n0
+  containers:
+  - {name: c, resources: {limits: {cpu: "1", nvidia.com/gpu: "2"}}}
+  - {name: untold, resources: {requests: {cpu: "4"}}}
+status:
+  phase: Running
+  conditions: [{type: PodResizePending, status: "True", reason: REASON}]
+  containerStatuses: [{name: c, resources: {}}, {name: untold}]
+)";
+  std::string deferred = text, infeasible = text;
+  deferred.replace(deferred.find("REASON"), 6, "Deferred");
+  infeasible.replace(infeasible.find("REASON"), 6, "Infeasible");
+  EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("cpu"), 5000);
+  EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 4000);
+  EXPECT_THAT(pod_of(infeasible).spec.pod->claim.requests,
+              ElementsAre(DeviceRequest{"nvidia.com/gpu", 2, 1000}));
 }
 
 // The kubelet of 1.36 refuses a pod that fits only beside the largest of the three sums, here 3 CPUs.
