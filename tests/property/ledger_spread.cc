@@ -117,7 +117,10 @@ bool Ledger::may_be_spread_to(const PodTemplate& pod, const CountedTerm& term, c
   } else {
     looked_at.tolerations.edit().push_back({"", true, "", TolerationEffect::kAll});
   }
-  return static_trouble(looked_at, {}, node).empty();
+  if (!node.unschedulable) return static_trouble(looked_at, {}, node).empty();
+  Node uncordoned = node;  // Kubernetes looks at the taints alone
+  uncordoned.unschedulable = false;
+  return static_trouble(looked_at, {}, uncordoned).empty();
 }
 
 std::string Ledger::spread_trouble(const std::vector<Coming>& pods, SpreadView view,

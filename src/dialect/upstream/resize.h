@@ -10,9 +10,9 @@
 namespace berth::dialect {
 
 // `needs` of a bound pod as Kubernetes counts them (determineEffectiveRequests of component-helpers 1.36). The largest of the three counts for
-// each container, and for the pod as a whole where it asks as a whole. A resize that is infeasible asks for nothing: then CPU and memory, which
-// alone can be resized, count as the status has them, zero where it does not name them. Other resources that it does not name stay as they are
-// asked for. Not set where nothing changes. Kubernetes 1.37 takes the largest of three sums, which is never more.
+// each container, and for the pod as a whole where it asks as a whole. A resize that is infeasible asks for nothing. Then CPU and memory, which
+// alone can be resized, count as the status has them: zero where it does not name them. Other resources that it does not name stay as
+// they are asked for. Not set where nothing changes. Kubernetes 1.37 takes the largest of three sums, which is never more.
 template <class V>
 std::optional<PodNeeds> needs_in_resize(FieldReader<V>& f, const V& status, const PodNeeds& needs) {
   std::optional<bool> infeasible;

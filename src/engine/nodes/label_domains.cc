@@ -76,8 +76,7 @@ const std::string* LabelDomains::value_at(const Level& level, NodeId node) const
   const Among& among = among_[level.among];
   const bool counts = std::all_of(among.labels.begin(), among.labels.end(),
                                   [&](const std::string& key) { return record.spec.labels.contains(key); });
-  return counts && static_mismatch(among.pod, record.spec).code == ReasonCode::kNone ? &label->second
-                                                                                     : nullptr;
+  return counts && counts_in_spread(among.pod, record.spec) ? &label->second : nullptr;
 }
 
 void LabelDomains::put_in(Level& level, NodeId node) {

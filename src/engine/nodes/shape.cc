@@ -88,7 +88,9 @@ std::string shape_key(const Shape& shape) {
   return short_key(std::move(out));
 }
 
-StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
+namespace {
+
+StaticMismatch label_mismatch(const Shape& shape, const Node& node) {
   if (shape.opaque && node.name.empty()) return {};
   if (shape.opaque != node.name.empty()) {
     return {ReasonCode::kNodeFlavor,
@@ -104,16 +106,32 @@ StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
   for (std::size_t i = 0; i < shape.volumes.size(); ++i) {
     if (!any_matches(shape.volumes[i], node.labels, node.name)) return {ReasonCode::kNodeVolume, "", i};
   }
-  if (node.unschedulable) {
-    static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
-    if (!tolerated(shape, kCordon)) return {ReasonCode::kNodeUnschedulable, ""};
-  }
+  return {};
+}
+
+StaticMismatch taint_mismatch(const Shape& shape, const Node& node) {
   for (const Taint& taint : node.taints) {
     if (taint.effect == TaintEffect::kPreferNoSchedule || tolerated(shape, taint)) continue;
     return {ReasonCode::kNodeTaint,
             taint.value.empty() ? taint.key : fmt::format("{}={}", taint.key, taint.value)};
   }
   return {};
+}
+
+}  // namespace
+
+StaticMismatch static_mismatch(const Shape& shape, const Node& node) {
+  if (StaticMismatch labels = label_mismatch(shape, node); labels.code != ReasonCode::kNone) return labels;
+  if (node.unschedulable) {
+    static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+    if (!tolerated(shape, kCordon)) return {ReasonCode::kNodeUnschedulable, ""};
+  }
+  return taint_mismatch(shape, node);
+}
+
+bool counts_in_spread(const Shape& shape, const Node& node) {
+  return label_mismatch(shape, node).code == ReasonCode::kNone &&
+         taint_mismatch(shape, node).code == ReasonCode::kNone;
 }
 
 std::int64_t preference(const Shape& shape, const Node& node) {

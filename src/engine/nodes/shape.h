@@ -64,6 +64,8 @@ struct StaticMismatch {
   std::size_t volume = 0;  // for kNodeVolume: which of the shape's
 };
 StaticMismatch static_mismatch(const Shape& shape, const Node& node);
+// Whether a spread of this shape counts the node, with its pods. A cordon alone does not matter to Kubernetes here; the taint that follows it does.
+bool counts_in_spread(const Shape& shape, const Node& node);
 
 // Sum of the weights of matching preferred terms, less 10 for each PreferNoSchedule taint that is not tolerated; clamped
 // to [0, 16383] around 8192.

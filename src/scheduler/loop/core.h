@@ -76,7 +76,7 @@ struct Gangs {
   EndedPods ended;
 };
 
-// Of what gives way to decisions.
+// The pace at which things are written that give way to decisions.
 struct Pace {
   LoadMeter load;
   Allowance object_writes;

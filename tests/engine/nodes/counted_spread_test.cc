@@ -212,6 +212,22 @@ TEST(CountedSpread, NodesWithTaintsMakeNoDomainsWhereTaintsCount) {
   EXPECT_EQ(world.admitted(tolerates), "c0 ");
 }
 
+// As in Kubernetes' plugin. The node lifecycle controller adds the taint a moment after the cordon.
+TEST(CountedSpread, ACordonMattersByItsTaint) {
+  SpreadWorld world;
+  Node a1 = zone_node("a1", "a");
+  a1.unschedulable = true;
+  world.put(a1);
+  CountedTerm term = spread("web", kByZone);
+  term.tolerated = true;
+  const CountedId web = world.counted.intern({term}, {"web"});
+  world.add("a1", web);
+  EXPECT_EQ(world.admitted(web), "b0 b1 ") << "the pod on the cordoned node counts";
+  a1.taints = {{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule}};
+  world.put(a1);
+  EXPECT_EQ(world.admitted(web), "a0 b0 b1 ");
+}
+
 TEST(CountedSpread, NodesWithoutALabelOfAnotherSpreadDoNotCount) {
   SpreadWorld world;
   world.put(zone_node("a0", "a", {{"rack", "r"}}));
