@@ -6,7 +6,7 @@ wait. A disagreement is made smaller, object by object and field by field, and w
 
 Exit: 0 none, 1 disagreements (or a state that could not be judged). Gangs that wait though the oracle finds places for all of their members
 are printed, and no error: the search for places of members that differ is a heuristic (docs/constraints.md). So are pods that wait beside
-a volume of theirs on a node at its limit (shared.py).
+a volume of theirs on a node at its limit (shared.py), and where only Kubernetes 1.37 counts pods in a resize for less (versions.py).
 """
 import argparse
 import collections
@@ -26,8 +26,9 @@ ROUNDS = 6  # a pod that others are evicted for starts in the next one
 import gangs  # noqa: E402  (beside this file)
 import shared  # noqa: E402
 import states  # noqa: E402
+import versions  # noqa: E402
 
-KNOWN = ("unstarted", "shared")  # kinds that are printed, and no error
+KNOWN = ("unstarted", "shared", "resized")  # kinds that are printed, and no error
 
 
 class Oracle:
@@ -93,6 +94,14 @@ class Check:
                              if shared.is_known(objects, steps, m["pod"], m["node"])]
         for kind in ("missed", "unmoved"):
             verdict[kind] = [m for m in verdict.get(kind, []) if m not in verdict["shared"]]
+        verdict["resized"] = []
+        resized = versions.settled(objects) if verdict["missed"] or verdict["unmoved"] else None
+        if resized is not None:
+            again = self.oracle.ask({"id": name, "objects": resized, "steps": steps, "waits": sorted(set(waits) & there), "gangs": []})
+            there_too = {m["pod"] for kind in ("missed", "unmoved") for m in again.get(kind, [])}
+            verdict["resized"] = [m for kind in ("missed", "unmoved") for m in verdict[kind] if m["pod"] not in there_too]
+            for kind in ("missed", "unmoved"):
+                verdict[kind] = [m for m in verdict[kind] if m["pod"] in there_too]
         if in_part:
             verdict.setdefault("errors", []).append("a part of a gang is bound")
         if lost:

@@ -2,6 +2,7 @@
 
 Each draws numbers of its own, so that a seed makes the same state for all versions but for these.
 """
+import copy
 import random
 
 OPERATORS_SINCE = (1, 35)  # Lt and Gt in tolerations: the oracle has their alpha gate on
@@ -46,6 +47,16 @@ def guard(objects, r):
                      "spec": {"preventPodSchedulingIfMissing": r.random() < 0.8}} for name in names]
 
 
+def given_to(container, r):
+    """The status of a container: what it has, and what the kubelet has allocated to it."""
+    asked = container["resources"].get("requests", {})
+    amounts = [name for name in AMOUNTS if name in asked]
+    there = {**asked, **{name: r.choice(AMOUNTS[name]) for name in amounts if r.random() < 0.7}}
+    given = there if r.random() < 0.6 else {**there, **{name: r.choice(AMOUNTS[name]) for name in amounts}}
+    return {"name": container["name"], "image": "x", "imageID": "x", "ready": True, "restartCount": 0, "allocatedResources": given,
+            "resources": {"requests": there}}
+
+
 def resize(objects, r):
     """In one state of four, running pods whose kubelet has not given yet what they ask for, or says that it never will."""
     if r.random() > 0.25:
@@ -53,17 +64,47 @@ def resize(objects, r):
     for pod in objects:
         if pod["kind"] != "Pod" or not pod["spec"].get("nodeName") or "resources" in pod["spec"] or r.random() > 0.4:
             continue
-        statuses = []
-        for container in pod["spec"]["containers"]:
-            asked = container["resources"].get("requests", {})
-            amounts = [name for name in AMOUNTS if name in asked]
-            there = {**asked, **{name: r.choice(AMOUNTS[name]) for name in amounts if r.random() < 0.7}}
-            given = there if r.random() < 0.6 else {**there, **{name: r.choice(AMOUNTS[name]) for name in amounts}}
-            statuses.append({"name": container["name"], "image": "x", "imageID": "x", "ready": True, "restartCount": 0, "allocatedResources": given,
-                             "resources": {"requests": there}})
-        pod["status"]["containerStatuses"] = statuses
+        # The kubelet says it of sidecars, too.
+        sidecars = [c for c in pod["spec"].get("initContainers", []) if c.get("restartPolicy") == "Always"]
+        for field, containers in (("containerStatuses", pod["spec"]["containers"]), ("initContainerStatuses", sidecars)):
+            if containers:
+                pod["status"][field] = [given_to(container, r) for container in containers]
         if r.random() < 0.3:
             pod["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": r.choice(["Infeasible", "Deferred"])}]
+
+
+def amount(text):
+    """A quantity as a number."""
+    for suffix, factor in (("Ki", 2**10), ("Mi", 2**20), ("Gi", 2**30), ("m", 0.001)):
+        if text.endswith(suffix):
+            return float(text[:-len(suffix)]) * factor
+    return float(text)
+
+
+def settled(objects):
+    """The same objects, where each resize is done with the largest amounts of each container; None where no pod is being resized.
+
+    Kubernetes up to 1.36 counts a pod so while it is being resized, and Berth does for all versions. 1.37 takes the largest of three sums.
+    """
+    out, any_pod = copy.deepcopy(objects), False
+    for pod in out:
+        if pod["kind"] != "Pod":
+            continue
+        infeasible = any(c["type"] == "PodResizePending" and c.get("status") == "True" and c["reason"] == "Infeasible"
+                         for c in pod.get("status", {}).get("conditions", []))
+        for statuses, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
+            for status in pod.get("status", {}).get(statuses, []):
+                container = next((c for c in pod["spec"].get(containers, []) if c["name"] == status["name"]), None)
+                if container is None or "resources" not in status:
+                    continue
+                any_pod = True
+                all_of = [status["resources"].get("requests", {}), status.get("allocatedResources", {})]
+                if not infeasible:
+                    all_of.append(container.get("resources", {}).get("requests", {}))
+                most = {name: max((a[name] for a in all_of if name in a), key=amount) for a in all_of for name in a}
+                container.setdefault("resources", {})["requests"] = status["allocatedResources"] = most
+                status["resources"]["requests"] = most
+    return out if any_pod else None
 
 
 def compare(objects, r):

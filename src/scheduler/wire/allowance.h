@@ -11,11 +11,11 @@
 namespace berth::scheduler {
 
 // Writes per second of something that gives way to decisions: a trickle while those are on their way, but enough to write the waiting
-// entries within `within`, except in a burst; never more than `most`.
+// entries within `within`; never more than `most`. A burst leaves a tenth of the trickle: a sign of life.
 inline std::int64_t giving_way(Load load, std::int64_t trickle, std::int64_t most, std::size_t waiting,
                                DurationMs within) {
   if (load == Load::kIdle) return most;
-  if (load == Load::kBurst) return std::min(trickle, most);
+  if (load == Load::kBurst) return std::min((trickle + 9) / 10, most);
   const auto needed = static_cast<std::int64_t>(waiting) * kSecond / within + 1;
   return std::clamp(needed, std::min(trickle, most), most);
 }

@@ -46,7 +46,7 @@ TEST(LoadMeter, OnlyABurstKeepsAllButATrickleBack) {
     return giving_way(load, 20, 200, waiting, 10 * kSecond);
   };
   EXPECT_EQ(rate(Load::kIdle, 5'000), 200);
-  EXPECT_EQ(rate(Load::kBurst, 5'000), 20);
+  EXPECT_EQ(rate(Load::kBurst, 5'000), 2);
   EXPECT_EQ(rate(Load::kBinds, 0), 20);
   EXPECT_EQ(rate(Load::kBinds, 1'000), 101);
   EXPECT_EQ(rate(Load::kBinds, 5'000), 200);
