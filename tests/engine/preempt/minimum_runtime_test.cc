@@ -99,5 +99,38 @@ TEST_F(MinimumRuntime, NeverNegative) {
   EXPECT_NE(e.apply(WorkloadUpsert{low}).error().message.find("must not be negative"), std::string::npos);
 }
 
+// "next" must be in a rack with pods of the team, and away from "sole", which is one of them. "other" stays there.
+TEST_F(MinimumRuntime, APodThatThePreemptorMustBeNearToYieldsAfterIt) {
+  for (const char* node : {"n1", "n2"})
+    ok(e.apply(gpu_node(node, 8, {{"host", node}, {"rack", "r"}, {"zone", "z"}})));
+  const auto of_team = [](const std::string& uid, std::int64_t priority, const std::string& node) {
+    Workload w = gang_workload(uid, 1, 8, priority, "q");
+    auto& pod = w.root.pod_sets.front().pod;
+    pod.selected = std::vector<std::string>{"team"};
+    pod.node_selector = Labels{{"host", node}};
+    return w;
+  };
+  queue.quotas = std::get<QueueUpsert>(gpu_queue("q", "", 32)).queue.quotas;
+  ok(e.apply(QueueUpsert{queue}));
+  Workload sole = of_team("sole", 10, "n2");
+  sole.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kApart, "next", "zone"}};
+  ok(e.apply(WorkloadUpsert{of_team("other", 50, "n1")}));
+  ok(e.apply(WorkloadUpsert{sole}));
+  ASSERT_EQ(e.decide(1000).size(), 2u);
+  for (const char* uid : {"other", "sole"})
+    ok(e.apply(SlotUpdate{uid, 0, 0, SlotState::kRunning, uid == std::string("sole") ? "n2" : "n1"}));
+  Workload next = gang_workload("next", 1, 0, 100, "q");
+  next.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "team", "rack"}};
+  next.root.pod_sets.front().pod.selected = std::vector<std::string>{"next"};
+  ok(e.apply(WorkloadUpsert{next}));
+  EXPECT_TRUE(e.decide(2000).empty());
+  ASSERT_EQ(e.next_time(), 1000 + kMinimum) << to_text(e.verdict("next")->reason);
+  const auto d = e.decide(e.next_time());
+  ASSERT_FALSE(d.empty());
+  EXPECT_EQ(d[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(d[0].workload, "sole");
+  ok(e.audit());
+}
+
 }  // namespace
 }  // namespace berth::engine

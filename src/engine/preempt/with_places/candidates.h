@@ -118,7 +118,8 @@ class Candidates {
   bool some_are_young() const { return !young_.empty(); }
   TimeMs first_young() const;
   bool some_are_slow() const { return slow_; }
-  // Pods that the preemptor must be near to are among them.
+  // Pods that the preemptor must be near to may be among them, so that others must stay.
+  bool are_nearby() const { return purpose_ == For::kNearby; }
   // Some were left out because the preemptor must be near to them.
   bool some_are_nearby() const { return nearby_; }
   // Some candidates were skipped because their queue had stopped borrowing when their turn came.

@@ -551,7 +551,8 @@ bool VictimSearch::stays_entitled(const Sequence& victims, std::vector<PlacedSlo
 // The time from which candidates that are too young now would make enough room, with all others gone.
 TimeMs VictimSearch::enough_at() {
   if (!candidates_->some_are_young() || steps_.ended()) return kEndOfTime;
-  if (fair_) return candidates_->first_young();  // whose turn it is then depends on what runs then
+  // Whose turn it is then depends on what runs then, and so does which pods must stay.
+  if (fair_ || candidates_->are_nearby()) return candidates_->first_young();
   Trial trial(state_);
   Sequence taken;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(candidates_->size()); i < n; ++i) {
