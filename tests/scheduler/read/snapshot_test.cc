@@ -107,7 +107,7 @@ TEST_F(Snapshots, HaveTheMembersOfGangsThatHaveEnded) {
   EXPECT_EQ(api_->count("GET", kPodsOfDefault), 1) << "one list of all namespaces";
 }
 
-// Pods and nodes are asked for in the API server's binary form. Where that cannot be read, JSON is.
+// Pods, nodes and Jobs are asked for in the API server's binary form. Where that cannot be read, JSON is.
 TEST_F(Snapshots, AreReadInBinaryFormWhereItIsServed) {
   for (const bool broken : {false, true}) {
     start({.binary = true, .broken_binary = broken});
@@ -122,7 +122,8 @@ TEST_F(Snapshots, AreReadInBinaryFormWhereItIsServed) {
     const auto seen = api_->seen();
     EXPECT_EQ(std::count_if(seen.begin(), seen.end(),
                             [](const auto& one) { return one.accept.find("protobuf") != std::string::npos; }),
-              broken ? 1 : 4);
+              broken ? 1 : 3 + 1 + 1)
+        << "three pages of pods, one of nodes, one of Jobs";
   }
 }
 
