@@ -142,12 +142,18 @@ const ControllerRow& row_named(std::string_view name) {
   return *it;
 }
 
-// The version that BERTH_E2E_NAME says, or the one that the module of tools/controllers/NAME pins; "": there is none.
-std::string version_of(std::string_view name) {
+// The version that BERTH_E2E_NAME says; "": none.
+std::string chosen_version(std::string_view name) {
   std::string variable = fmt::format("BERTH_E2E_{}", name);
   std::transform(variable.begin(), variable.end(), variable.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (const char* chosen = std::getenv(variable.c_str()); chosen != nullptr) return chosen;
+  const char* chosen = std::getenv(variable.c_str());
+  return chosen != nullptr ? chosen : "";
+}
+
+// That, or the one that the module of tools/controllers/NAME pins; "": there is none.
+std::string version_of(std::string_view name) {
+  if (std::string chosen = chosen_version(name); !chosen.empty()) return chosen;
   const auto module = text_of(fmt::format("{}/tools/controllers/{}/go.mod", BERTH_SOURCE_DIR, name));
   if (!module) return "";
   std::istringstream in(*module);
@@ -215,11 +221,15 @@ std::string ProjectController::folder(std::string_view controller) {
 }
 
 std::string ProjectController::what_is_missing(const std::vector<std::string>& names) {
-  std::string out;
+  std::string pinned;
   for (const auto& name : names) {
-    if (folder(name).empty()) out += fmt::format(" {}", program_of(name));
+    const std::string program(program_of(name));
+    if (!folder(name).empty()) continue;
+    if (const std::string chosen = chosen_version(program); !chosen.empty())
+      return fmt::format("not built: scripts/controllers build-from FOLDER {} {}", program, chosen);
+    pinned += " " + program;
   }
-  return out.empty() ? "" : "not built: scripts/controllers build" + out;
+  return pinned.empty() ? "" : "not built: scripts/controllers build" + pinned;
 }
 
 ProjectController::ProjectController(TestCluster& cluster, std::string_view name)
