@@ -6,7 +6,7 @@ wait. A disagreement is made smaller, object by object and field by field, and w
 
 Exit: 0 none, 1 disagreements (or a state that could not be judged). Gangs that wait though the oracle finds places for all of their members
 are printed, and no error: the search for places of members that differ is a heuristic (docs/constraints.md). So are pods that wait beside
-a volume of theirs on a node at its limit (shared.py), and where only Kubernetes 1.37 counts pods in a resize for less (versions.py).
+a volume of theirs on a node at its limit (shared.py), and where only Kubernetes 1.37 counts pods in a resize for less (versions.py). So are pods that need a part of a gang gone, and another part of it there: Berth evicts gangs as a whole.
 """
 import argparse
 import collections
@@ -28,7 +28,7 @@ import shared  # noqa: E402
 import states  # noqa: E402
 import versions  # noqa: E402
 
-KNOWN = ("unstarted", "shared", "resized")  # kinds that are printed, and no error
+KNOWN = ("unstarted", "shared", "resized", "whole_gangs")  # kinds that are printed, and no error
 
 
 class Oracle:
@@ -102,6 +102,16 @@ class Check:
             verdict["resized"] = [m for kind in ("missed", "unmoved") for m in verdict[kind] if m["pod"] not in there_too]
             for kind in ("missed", "unmoved"):
                 verdict[kind] = [m for m in verdict[kind] if m["pod"] in there_too]
+        verdict["whole_gangs"] = []
+        for m in verdict["unmoved"]:
+            ends = {pod for g in whole.values() if set(g) & set(m.get("victims") or []) for pod in g if pod in bound}
+            if not ends:
+                continue
+            again = self.oracle.ask({"id": name, "objects": objects, "steps": steps + [{"end": pod} for pod in sorted(ends)],
+                                     "waits": [m["pod"]], "gangs": []})
+            if not again.get("missed") and not again.get("unmoved"):
+                verdict["whole_gangs"].append(m)
+        verdict["unmoved"] = [m for m in verdict["unmoved"] if m not in verdict["whole_gangs"]]
         if in_part:
             verdict.setdefault("errors", []).append("a part of a gang is bound")
         if lost:

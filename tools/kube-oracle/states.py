@@ -26,6 +26,7 @@ class Maker:
         self.objects = []
         self.nodes = []
         self.claims = []
+        self.used_ports = {}  # of pods that run, by node
         self.alone, self.taken = set(), set()  # claims that one pod may use; and those of them that a pod uses
         self.open = self.r.choice([0, 0.3, 0.6, 0.8])  # how often a requirement is one that most nodes meet
 
@@ -331,6 +332,20 @@ class Maker:
         spec["containers"][0]["ports"] = [p for p in spec["containers"][0]["ports"]
                                           if (k := (p["hostPort"], p["protocol"], p.get("hostIP"))) not in seen and not seen.add(k)]
 
+    def free_ports_alone(self, spec):
+        """A kubelet runs no pod whose port another one of its node has. Where two had it, kube-scheduler would take it for free as one of them ends."""
+        there = self.used_ports.setdefault(spec["nodeName"], [])
+
+        def is_free(port):
+            return not any(port["hostPort"] == p["hostPort"] and port["protocol"] == p["protocol"] and
+                           (port.get("hostIP") == p.get("hostIP") or not {port.get("hostIP", "0.0.0.0"), p.get("hostIP", "0.0.0.0")}.isdisjoint({"0.0.0.0"}))
+                           for p in there)
+
+        container = spec["containers"][0]
+        if "ports" in container:
+            container["ports"] = [p for p in container["ports"] if is_free(p)]
+            there += container["ports"]
+
     def node_affinity(self, affinity):
         terms = []
         for _ in range(self.r.choice([1, 1, 2])):
@@ -412,6 +427,7 @@ class Maker:
         status = {"phase": "Pending"}
         if node is not None:
             spec["nodeName"] = node["metadata"]["name"]
+            self.free_ports_alone(spec)
             status = {"phase": "Running"}
         pod = self.add("Pod", name, space, labels=labels, spec=spec, status=status)
         if node is None:
