@@ -47,9 +47,15 @@ def guard(objects, r):
                      "spec": {"preventPodSchedulingIfMissing": r.random() < 0.8}} for name in names]
 
 
+def asked_by(container):
+    """Its requests, as the API server completes them."""
+    resources = container.get("resources", {})
+    return {**resources.get("limits", {}), **resources.get("requests", {})}
+
+
 def given_to(container, r):
     """The status of a container: what it has, and what the kubelet has allocated to it."""
-    asked = container["resources"].get("requests", {})
+    asked = asked_by(container)
     amounts = [name for name in AMOUNTS if name in asked]
     there = {**asked, **{name: r.choice(AMOUNTS[name]) for name in amounts if r.random() < 0.7}}
     given = there if r.random() < 0.6 else {**there, **{name: r.choice(AMOUNTS[name]) for name in amounts}}
@@ -84,7 +90,8 @@ def amount(text):
 def settled(objects):
     """The same objects, where each resize is done with the largest amounts of each container; None where no pod is being resized.
 
-    Kubernetes up to 1.36 counts a pod so while it is being resized, and Berth does for all versions. 1.37 takes the largest of three sums.
+    Kubernetes up to 1.36 counts a pod so while it is being resized, and Berth does for all versions. 1.37 takes the largest of three sums, and
+    counts nothing for a container without a status if the resize is infeasible.
     """
     out, any_pod = copy.deepcopy(objects), False
     for pod in out:
@@ -92,18 +99,22 @@ def settled(objects):
             continue
         infeasible = any(c["type"] == "PodResizePending" and c.get("status") == "True" and c["reason"] == "Infeasible"
                          for c in pod.get("status", {}).get("conditions", []))
+        if "containerStatuses" not in pod.get("status", {}) and "initContainerStatuses" not in pod.get("status", {}):
+            continue
+        any_pod = True
         for statuses, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
-            for status in pod.get("status", {}).get(statuses, []):
-                container = next((c for c in pod["spec"].get(containers, []) if c["name"] == status["name"]), None)
-                if container is None or "resources" not in status:
-                    continue
-                any_pod = True
-                all_of = [status["resources"].get("requests", {}), status.get("allocatedResources", {})]
+            known = {s["name"]: s for s in pod["status"].get(statuses, []) if "resources" in s}
+            pod["status"][statuses] = []
+            for container in pod["spec"].get(containers, []):
+                status = known.get(container["name"])
+                asked = asked_by(container)
+                all_of = [asked] if status is None else [status["resources"].get("requests", {}), status.get("allocatedResources", {})]
                 if not infeasible:
-                    all_of.append(container.get("resources", {}).get("requests", {}))
+                    all_of.append(asked)
                 most = {name: max((a[name] for a in all_of if name in a), key=amount) for a in all_of for name in a}
-                container.setdefault("resources", {})["requests"] = status["allocatedResources"] = most
-                status["resources"]["requests"] = most
+                container.setdefault("resources", {})["requests"] = most
+                pod["status"][statuses].append({"name": container["name"], "image": "x", "imageID": "x", "ready": True, "restartCount": 0,
+                                                "allocatedResources": most, "resources": {"requests": most}})
     return out if any_pod else None
 
 
