@@ -2,7 +2,7 @@
 // allocator takes such large ones from the system one by one (SpareMemory::set_up()). So a long queue leaves no holes in the heap. A
 // whole queue moves behind another one without a copy.
 //
-// Cost: O(1) per call, amortized; splice() O(1); each() and erase_if() O(items).
+// Cost: O(1) per call, amortized; splice() O(1); each() O(items).
 #pragma once
 
 #include <algorithm>
@@ -50,15 +50,6 @@ class ChunkQueue {
     for (const Chunk& chunk : chunks_) {
       for (std::size_t at = chunk.first; at < chunk.items.size(); ++at) f(chunk.items[at]);
     }
-  }
-  // Asked of each once, in order.
-  template <class Is>
-  void erase_if(Is&& is) {
-    ChunkQueue kept;
-    for (; !empty(); pop_front()) {
-      if (!is(std::as_const(front()))) kept.push_back(std::move(front()));
-    }
-    *this = std::move(kept);
   }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

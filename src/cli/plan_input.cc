@@ -175,10 +175,10 @@ void name_generated(std::vector<PlanInput*> inputs) {
       std::visit(
           [&](auto& value) {
             dialect::Meta& meta = value.meta;
-            if (!meta.name.empty() || meta.generate_name.empty()) return;
-            std::int64_t& number = numbers[{kind, meta.ns, meta.generate_name}];
+            if (!meta.name.empty() || meta.generate_name->empty()) return;
+            std::int64_t& number = numbers[{kind, meta.ns, *meta.generate_name}];
             do {
-              meta.name = fmt::format("{}{}", meta.generate_name, ++number);
+              meta.name = fmt::format("{}{}", *meta.generate_name, ++number);
             } while (!taken.emplace(kind, meta.ns, meta.name).second);
             if (meta.uid.empty()) meta.uid = dialect::manifest_uid(kind, meta.ns, meta.name);
           },

@@ -28,7 +28,7 @@ void inherit(const T& there, T& manifest) {
   manifest.meta.uid = there.meta.uid;
   manifest.meta.created = there.meta.created;
   manifest.meta.deleting = there.meta.deleting;
-  if (manifest.meta.controller.kind.empty()) manifest.meta.controller = there.meta.controller;
+  if (manifest.meta.controller->kind.empty()) manifest.meta.controller = there.meta.controller;
   if constexpr (requires { manifest.keep_status(there); }) {
     manifest.keep_status(there);
   } else if constexpr (std::is_same_v<T, dialect::LocalQueue>) {

@@ -80,8 +80,8 @@ Status PlanWorld::apply(std::vector<dialect::Object> objects) {
     if (auto* pod = std::get_if<dialect::Pod>(&object)) {
       // An owner reference without a uid means the owner of that name.
       auto& controller = pod->meta.controller;
-      if (const dialect::Ask* owner = controller.uid.empty() ? owner_of(pod->meta) : nullptr)
-        controller.uid = owner->meta->uid;
+      if (const dialect::Ask* owner = controller->uid.empty() ? owner_of(pod->meta) : nullptr)
+        controller.edit().uid = owner->meta->uid;
       put_pod(std::move(*pod));
       continue;
     }
@@ -123,7 +123,7 @@ void PlanWorld::put_pod(dialect::Pod pod) {
 const dialect::Ask* PlanWorld::owner_of(const dialect::Meta& object) const {
   const dialect::OwnerKind* kind = dialect::owner_kind(object.controller);
   if (kind == nullptr) return nullptr;
-  const auto it = owners_.find(key_of(kind->kind, object.ns, object.controller.name));
+  const auto it = owners_.find(key_of(kind->kind, object.ns, object.controller->name));
   return it == owners_.end() ? nullptr : &it->second;
 }
 
@@ -147,7 +147,7 @@ void PlanWorld::make_pods(const std::vector<const dialect::Ask*>& owners) {
   std::map<std::string_view, std::vector<const dialect::Pod*>> owned;
   for (const auto& [uid, pod] : pods_) {
     const dialect::Ask* top = top_of(pod.meta);
-    owned[top != nullptr ? std::string_view(top->meta->uid) : pod.meta.controller.uid].push_back(&pod);
+    owned[top != nullptr ? std::string_view(top->meta->uid) : pod.meta.controller->uid].push_back(&pod);
   }
   for (const auto* ask : owners) {
     if (owner_of(*ask->meta) == nullptr) make_pods(*counted(ask), owned[ask->meta->uid]);
@@ -231,7 +231,7 @@ bool PlanWorld::remove(dialect::Kind kind, const std::string& ns, const std::str
     const auto& meta = it->second.meta;
     const bool named = kind == dialect::Kind::kPod && meta.ns == ns && meta.name == name;
     const bool owned =
-        !owner_uid.empty() && meta.controller.uid == owner_uid;  // the garbage collector's work
+        !owner_uid.empty() && meta.controller->uid == owner_uid;  // the garbage collector's work
     if (!named && !owned) {
       ++it;
       continue;

@@ -17,7 +17,7 @@ PlanLine PlanWorld::line_of(const dialect::WorkloadInfo& info) const {
   if (pods.size() != 1) return line;
   const auto pod = pods_.find(std::string(pods.front().uid));
   if (pod == pods_.end()) return line;
-  const auto& controller = pod->second.meta.controller;
+  const dialect::Owner& controller = pod->second.meta.controller;
   if (!controller.kind.empty())
     line.owner = fmt::format("{} {}/{}", controller.kind, pod->second.meta.ns, controller.name);
   return line;

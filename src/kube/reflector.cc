@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/by_name.h"
 #include "base/random.h"
 #include "kube/api_status.h"
+#include "kube/known_objects.h"
 #include "kube/object_reader.h"
 #include "kube/paths.h"
 
@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::uint32_t kMaxPage = 50'000;
 constexpr int kMaxStreamFailures = 3;
-
-struct Known {
-  std::string uid;
-  std::string resource_version;
-  std::uint32_t pass = 0;  // the list that showed it last
-};
 
 // Why a stream was ended by us, or what its end means.
 enum class Next : std::uint8_t { kResume, kRelist, kPages };
@@ -68,7 +62,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   // All below: on the I/O thread only.
   ObjectReader reader;
   Random random;
-  ByName<Known> known;
+  KnownObjects known;
   std::string key;  // scratch
   std::string resource_version;
   std::uint32_t pass = 0;
@@ -173,16 +167,14 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
 
   // Everything that this pass did not show is gone.
   void list_complete() {
-    std::vector<const std::string*> gone;
-    for (const auto& [name, entry] : known) {
-      if (entry.pass != pass) gone.push_back(&name);
-    }
-    // In a stable order, whatever the table's is.
-    std::sort(gone.begin(), gone.end(), [](const auto* a, const auto* b) { return *a < *b; });
-    for (const std::string* name : gone) {
-      const auto it = known.find(*name);
-      deliver_delete(it->first, it->second);
-      known.erase(it);
+    std::vector<KnownObjects::Number> gone;
+    known.each([&](KnownObjects::Number at) {
+      if (known.pass(at) != pass) gone.push_back(at);
+    });
+    std::sort(gone.begin(), gone.end(), [&](auto a, auto b) { return known.key(a) < known.key(b); });
+    for (const KnownObjects::Number at : gone) {
+      deliver_delete(at);
+      known.erase(at);
       stats.lost_deletes.fetch_add(1, std::memory_order_relaxed);
     }
     reader.let_go();
@@ -200,14 +192,15 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
 
   // --- changes -------------------------------------------------------------------------------------------
 
-  void deliver_delete(const std::string& name, const Known& entry) {
+  void deliver_delete(KnownObjects::Number at) {
+    const std::string_view name = known.key(at);
     const std::size_t slash = name.find('/');
     Change change;
     change.type = ChangeType::kDeleted;
-    change.ns = std::string_view(name).substr(0, slash);
-    change.name = std::string_view(name).substr(slash + 1);
-    change.uid = entry.uid;
-    change.resource_version = entry.resource_version;
+    change.ns = name.substr(0, slash);
+    change.name = name.substr(slash + 1);
+    change.uid = known.uid(at);
+    change.resource_version = known.version(at);
     sink(change);
   }
 
@@ -219,26 +212,26 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
 
   Status upsert(const ObjectMeta& meta, std::string_view object, const BinaryObject& binary_object) {
     make_key(meta);
-    auto it = known.find(key);
+    KnownObjects::Number at = known.find(key);
     ChangeType type = ChangeType::kModified;
-    if (it != known.end() && it->second.uid != meta.uid) {
+    if (at != KnownObjects::kNone && known.uid(at) != meta.uid) {
       // Deleted and made again while we were not looking.
-      deliver_delete(it->first, it->second);
+      deliver_delete(at);
       stats.lost_deletes.fetch_add(1, std::memory_order_relaxed);
-      known.erase(it);
-      it = known.end();
+      known.erase(at);
+      at = KnownObjects::kNone;
     }
-    if (it == known.end()) {
-      it = known.emplace(key, Known{std::string(meta.uid), {}, 0}).first;
+    if (at == KnownObjects::kNone) {
+      at = known.add(key, meta.uid);
       stats.objects.store(known.size(), std::memory_order_relaxed);
       type = ChangeType::kAdded;
     }
-    it->second.pass = pass;
-    if (type == ChangeType::kModified && it->second.resource_version == meta.resource_version) {
+    known.set_pass(at, pass);
+    if (type == ChangeType::kModified && known.version(at) == meta.resource_version) {
       stats.repeats.fetch_add(1, std::memory_order_relaxed);
       return {};
     }
-    it->second.resource_version.assign(meta.resource_version);
+    known.set_version(at, meta.resource_version);
     const Change change{type, meta.ns, meta.name, meta.uid, meta.resource_version, object};
     if (binary_object.bytes.data() == nullptr) {
       sink(change);
@@ -248,21 +241,21 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
     if (taken) return {};
     // It comes again, in JSON.
     if (type == ChangeType::kAdded) {
-      known.erase(it);
+      known.erase(at);
     } else {
-      it->second.resource_version.clear();
+      known.set_version(at, {});
     }
     return taken;
   }
 
   void remove(const ObjectMeta& meta, std::string_view object) {
     make_key(meta);
-    const auto it = known.find(key);
-    if (it == known.end() || it->second.uid != meta.uid) {
+    const KnownObjects::Number at = known.find(key);
+    if (at == KnownObjects::kNone || known.uid(at) != meta.uid) {
       stats.repeats.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    known.erase(it);
+    known.erase(at);
     stats.objects.store(known.size(), std::memory_order_relaxed);
     sink({ChangeType::kDeleted, meta.ns, meta.name, meta.uid, meta.resource_version, object});
   }

@@ -16,7 +16,7 @@
 // The object is JSON, as the server sent it, or made of its binary form (protobuf_json.h). Items of a paged list lack apiVersion and kind.
 // ReflectorOptions::take_binary gets objects that are there in their binary form instead. Where an answer in binary form cannot be read, JSON is asked
 // for from then on.
-// The sink runs on the I/O thread: copy and leave. Memory: per object its key, uid and resourceVersion (about 200
+// The sink runs on the I/O thread: copy and leave. Memory: per object its key, uid and resourceVersion (about 150
 // bytes), and the longest line. Cost per event: one pass over its bytes, two in binary form.
 #pragma once
 

@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/chunk_queue.h"
 #include "base/enums.h"
+#include "base/variant_queue.h"
 #include "model/mix.h"
 #include "model/node.h"
 #include "model/queue.h"
@@ -212,6 +212,6 @@ using Event =
                  SlotUpdate, Withdraw, DemandMixUpdate, DisruptionBudgetUpdate, DisruptionBudgetRemove>;
 
 // At a start as many as there are pods, and more, and large ones.
-using EventQueue = ChunkQueue<Event>;
+using EventQueue = VariantQueue<Event>;
 
 }  // namespace berth

@@ -80,19 +80,6 @@ TEST(ChunkQueue, IsEmptyAfterAMove) {
   EXPECT_TRUE(from.empty());
 }
 
-TEST(ChunkQueue, ErasesSomeAndAsksInOrder) {
-  Numbers queue = from_to(0, 200);
-  int asked = 0;
-  queue.erase_if([&](int number) {
-    EXPECT_EQ(number, asked++);
-    return number % 3 != 0;
-  });
-  EXPECT_EQ(asked, 201);
-  EXPECT_EQ(queue.size(), 67u);
-  EXPECT_EQ(queue.front(), 0);
-  EXPECT_EQ(all_of(queue).back(), 198);
-}
-
 TEST(ChunkQueue, DoesAsADequeDoes) {
   Random random(7);
   Numbers queue;

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "kube/fake_api_server_support.h"
+#include "kube/known_objects.h"
 #include "kube/paths.h"
 #include "kube/protobuf_json.h"
 #include "kube/wait_support.h"
@@ -511,6 +512,70 @@ INSTANTIATE_TEST_SUITE_P(Forms, ReflectorTest, ::testing::Values(Way::kJson, Way
                                   : which.param == Way::kBinary ? "binary"
                                                                 : "left_binary";
                          });
+
+TEST(KnownObjects, HasKeyUidAndVersionOfEach) {
+  KnownObjects known;
+  const auto a = known.add("default/a", "uid-a");
+  const auto b = known.add("/b", "");  // of no namespace, and a server that gives no uid
+  EXPECT_EQ(known.version(a), "");
+  EXPECT_EQ(known.pass(a), 0U);
+  known.set_version(a, "1234567890123");
+  known.set_version(b, "7");
+  known.set_version(a, "9");
+  known.set_pass(a, 3);
+  EXPECT_EQ(known.find("default/a"), a);
+  EXPECT_EQ(known.find("/b"), b);
+  EXPECT_EQ(known.find("default/auid-a"), KnownObjects::kNone);
+  EXPECT_EQ(known.key(a), "default/a");
+  EXPECT_EQ(known.uid(a), "uid-a");
+  EXPECT_EQ(known.version(a), "9");
+  EXPECT_EQ(known.pass(a), 3U);
+  EXPECT_EQ(known.uid(b), "");
+  EXPECT_EQ(known.version(b), "7");
+}
+
+TEST(KnownObjects, ForgetsWhatIsErased) {
+  KnownObjects known;
+  const auto first = known.add("default/a", "1");
+  known.set_version(first, "5");
+  known.set_pass(first, 8);
+  known.erase(first);
+  EXPECT_EQ(known.find("default/a"), KnownObjects::kNone);
+  EXPECT_EQ(known.size(), 0U);
+  known.each([](KnownObjects::Number) { ADD_FAILURE() << "nothing is known"; });
+  const auto again = known.add("default/a", "2");
+  EXPECT_EQ(known.uid(again), "2");
+  EXPECT_EQ(known.version(again), "");
+  EXPECT_EQ(known.pass(again), 0U);
+}
+
+TEST(KnownObjects, IsAMap) {
+  KnownObjects known;
+  std::map<std::string, std::pair<std::string, std::string>> expected;  // uid and version
+  Random random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string key = "ns/" + std::to_string(random.between(0, 300));
+    const auto at = known.find(key);
+    ASSERT_EQ(at != KnownObjects::kNone, expected.contains(key));
+    if (at == KnownObjects::kNone) {
+      const std::string uid = std::to_string(i);
+      known.set_version(known.add(key, uid), "v" + uid);
+      expected[key] = {uid, "v" + uid};
+    } else if (random.between(0, 1) == 0) {
+      known.set_version(at, std::string(static_cast<std::size_t>(random.between(0, 40)), 'x'));
+      expected[key].second = known.version(at);
+    } else {
+      known.erase(at);
+      expected.erase(key);
+    }
+  }
+  ASSERT_EQ(known.size(), expected.size());
+  std::map<std::string, std::pair<std::string, std::string>> all;
+  known.each([&](KnownObjects::Number at) {
+    all[std::string(known.key(at))] = {std::string(known.uid(at)), std::string(known.version(at))};
+  });
+  EXPECT_EQ(all, expected);
+}
 
 }  // namespace
 }  // namespace berth::kube

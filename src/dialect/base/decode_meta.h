@@ -88,7 +88,7 @@ Meta read_meta(FieldReader<V>& f, const V& object, Kind kind, bool whole_labels)
   const V meta = f.map(object, "metadata");
   m.name = f.string(meta, "name");
   if (m.name.empty()) {
-    m.generate_name = f.string(meta, "generateName");
+    m.generate_name = std::string(f.string(meta, "generateName"));
     if (m.generate_name.empty()) {
       f.error(meta.present() ? meta : object, meta.present() ? "name" : "metadata",
               meta.present() ? "is required (or generateName)" : "name is required (or generateName)");

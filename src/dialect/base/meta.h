@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/labels.h"
 
@@ -22,11 +23,11 @@ struct Owner {
 struct Meta {
   std::string ns;  // "default" where a namespaced manifest leaves it out; "" for cluster-scoped kinds
   std::string name;
-  std::string uid;            // manifest_uid() where a manifest has none
-  std::string generate_name;  // where it has no name yet; then it has no uid either
-  TimeMs created = 0;         // 0 = unknown
+  std::string uid;                    // manifest_uid() where a manifest has none
+  Shared<std::string> generate_name;  // where it has no name yet; then it has no uid either
+  TimeMs created = 0;                 // 0 = unknown
   bool deleting = false;
-  Owner controller;  // the owner with controller: true; empty kind where there is none
+  Shared<Owner> controller;  // the owner with controller: true; empty kind where there is none
   Labels labels;
   Labels annotations;  // those that Berth reads
 

@@ -30,6 +30,12 @@ std::size_t hash_of(const CommonSettings& settings) {
   return hash;
 }
 
+std::size_t hash_of(const std::vector<std::string>& keys) {
+  std::size_t hash = keys.size();
+  for (const std::string& key : keys) hash = hash * 1'000'003 + std::hash<std::string>{}(key);
+  return hash;
+}
+
 const std::shared_ptr<const CommonSettings>& GivenSettings::none() {
   static const auto kNone = std::make_shared<const CommonSettings>();
   return kNone;
@@ -74,14 +80,17 @@ void DraftBook::give(std::uint32_t ix, Settings&& settings) {
 
 void DraftBook::set_depends(std::uint32_t ix, std::vector<std::string> keys) {
   Draft& draft = drafts_[ix];
-  if (draft.depends == keys) return;
-  for (const auto& key : draft.depends) {
+  static const std::vector<std::string> kNothing;
+  const auto held = draft.depends;
+  const std::vector<std::string>& before = held != nullptr ? *held : kNothing;
+  if (before == keys) return;
+  for (const auto& key : before) {
     const auto it = dependents_.find(key);
     it->second.erase(ix);
     if (it->second.empty()) dependents_.erase(it);
   }
   for (const auto& key : keys) dependents_[key].insert(ix);
-  draft.depends = std::move(keys);
+  draft.depends = keys.empty() ? nullptr : depends_.share(std::move(keys));
 }
 
 std::vector<std::uint32_t> DraftBook::dependents_of(const std::string& key) const {

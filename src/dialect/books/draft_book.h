@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/reused.h"
+#include "base/shared.h"
 #include "base/text_index.h"
 #include "dialect/base/pool.h"
 #include "dialect/books/object_books.h"
@@ -52,11 +54,11 @@ struct Role {
   std::vector<std::uint32_t> slots = {};  // pods
   bool promised = false;                  // made from an owner's template, not from a pod
   bool declared = false;                  // made from what pods of its gang say of this part (SaidGang::pods)
-  std::set<std::int64_t> holes = {};      // slots without a pod
-  std::set<std::int64_t> expected = {};   // of these, those that wait for members which are to come
-  std::map<SelectorBook::Number, std::int64_t> selected = {};  // how many of its pods each selector selects
-  std::string part = {};                                       // of its gang (Membership::part)
-  bool kept = false;                                           // Membership::kept
+  Shared<std::set<std::int64_t>> holes = {};     // slots without a pod
+  Shared<std::set<std::int64_t>> expected = {};  // of these, those that wait for members which are to come
+  FlatMap<SelectorBook::Number, std::int64_t> selected = {};  // how many of its pods each selector selects
+  std::string part = {};                                      // of its gang (Membership::part)
+  bool kept = false;                                          // Membership::kept
   Turn turn = Turn::kAny;
 };
 
@@ -103,6 +105,7 @@ struct CommonSettings {
   bool operator==(const CommonSettings&) const = default;
 };
 std::size_t hash_of(const CommonSettings& settings);
+std::size_t hash_of(const std::vector<std::string>& keys);
 
 struct Settings : CommonSettings {
   TimeMs created = 0;
@@ -120,6 +123,15 @@ struct GivenSettings {
     return created == now.created && asks_more_since == now.asks_more_since && *common == now;
   }
   static const std::shared_ptr<const CommonSettings>& none();
+};
+
+// The Workload that work names, and which another client made for it (prebuilt_claims.h).
+struct Prebuilt {
+  std::string key;                              // ns/name of that; "" = it names none
+  std::shared_ptr<const KueueWorkload> object;  // it belongs to this one alone
+  std::vector<std::size_t> sets;                // its pod set, of each role
+  std::string lost;                             // why it does not belong to it any more
+  bool operator==(const Prebuilt&) const = default;
 };
 
 struct Draft {
@@ -141,24 +153,24 @@ struct Draft {
   // move them to another queue.
   std::optional<std::pair<std::string_view, std::string>> queue_mark;
   bool charged = false;  // it comes from the bind of one of its pods
-  std::map<PriorityKey, std::int64_t> priorities;
-  std::map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
-  bool loose = false;                          // the patience of that has ended
-  SaidByPods said;                             // the same of a gang with parts (Membership::said)
-  std::vector<std::string> depends;
-  std::string refused;                           // the engine's message
-  std::vector<PodSelector> selectors;            // in use for its templates
-  std::int64_t gated = 0;                        // pods that are
-  std::int64_t fast = 0;                         // and pods that say kKueueFastAdmission
-  std::int64_t unreadable = 0;                   // pods with a problem
-  std::int64_t claim_waits = 0;                  // pods with a claim that cannot be used yet
-  std::shared_ptr<const Reason> claim_wait;      // such a claim of `object`; nullptr: none
-  std::shared_ptr<const KueueWorkload> object;   // kKueueWorkload: it has slots, and no pods
-  std::shared_ptr<const KueueWorkload> written;  // of that, as it was read
-  std::shared_ptr<const KueueWorkload> former;   // the slice whose places it has, and which it replaces
-  std::shared_ptr<const KueueWorkload> grows;    // the slice of an owner that runs, of which it asks for more
-  std::string inadmissible;                      // the reason for which the API server would refuse its pods
-  std::int64_t whole = 0;  // its size when all its pods had nodes; 0: none has one since
+  FlatMap<PriorityKey, std::int64_t> priorities;
+  FlatMap<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
+  bool loose = false;                         // the patience of that has ended
+  SaidByPods said;                            // the same of a gang with parts (Membership::said)
+  std::shared_ptr<const std::vector<std::string>> depends;  // DraftBook::set_depends(); nullptr: on nothing
+  std::string refused;                                      // the engine's message
+  std::vector<PodSelector> selectors;                       // in use for its templates
+  std::int64_t gated = 0;                                   // pods that are
+  std::int64_t fast = 0;                                    // and pods that say kKueueFastAdmission
+  std::int64_t unreadable = 0;                              // pods with a problem
+  std::int64_t claim_waits = 0;                             // pods with a claim that cannot be used yet
+  std::shared_ptr<const Reason> claim_wait;                 // such a claim of `object`; nullptr: none
+  std::shared_ptr<const KueueWorkload> object;              // kKueueWorkload: it has slots, and no pods
+  std::shared_ptr<const KueueWorkload> written;             // of that, as it was read
+  std::shared_ptr<const KueueWorkload> former;  // the slice whose places it has, and which it replaces
+  std::shared_ptr<const KueueWorkload> grows;   // the slice of an owner that runs, of which it asks for more
+  std::string inadmissible;                     // the reason for which the API server would refuse its pods
+  std::int64_t whole = 0;                       // its size when all its pods had nodes; 0: none has one since
   // For an owner (intake_owners.cc).
   std::vector<std::shared_ptr<const PodTemplate>> held_shapes;  // of its templates, when its slots were made
   bool released = false;                                        // being unsuspended: its slots are kept
@@ -170,12 +182,8 @@ struct Draft {
   bool waits = false;     // the engine was told that slots without a pod wait
   bool too_many = false;  // places before its pods are there: PlaceBudget has turned it away
   bool remade = false;    // its role has another shape: it is told whole
-  // For work that names a Workload which another client made for it (prebuilt_claims.h).
-  std::string prebuilt_key;                       // ns/name of that; "" = it names none
-  std::shared_ptr<const KueueWorkload> prebuilt;  // it belongs to this one alone
-  std::vector<std::size_t> prebuilt_sets;         // its pod set, of each role
-  std::string lost;                               // why it does not belong to it any more
-  std::uint64_t revision = 0;                     // of its role's shape
+  Shared<Prebuilt> prebuilt;
+  std::uint64_t revision = 0;  // of its role's shape
   bool emitted = false;
   // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
   std::uint64_t first_told_in = 0;
@@ -221,6 +229,7 @@ class DraftBook {
   TextIndex by_uid_;
   std::unordered_map<std::string, std::set<std::uint32_t>> dependents_;
   Pool<CommonSettings, hash_of> settings_;
+  Pool<std::vector<std::string>, hash_of> depends_;  // equal ones are held once
 };
 
 }  // namespace berth::dialect

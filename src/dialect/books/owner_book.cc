@@ -58,8 +58,8 @@ void OwnerBook::put(OwnerRecord record) {
     forget_below(*known);
   }
   if (ask.least()) ++partial_;
-  if (owner_kind(ask.meta->controller) != nullptr) below_[ask.meta->controller.uid].insert(uid);
-  const std::string above = ask.meta->controller.uid;
+  if (owner_kind(ask.meta->controller) != nullptr) below_[ask.meta->controller->uid].insert(uid);
+  const std::string above = ask.meta->controller->uid;
   by_uid_.insert_or_assign(uid, std::move(record));
   (void)recount(uid);
   compare_with_below(uid);
@@ -67,7 +67,7 @@ void OwnerBook::put(OwnerRecord record) {
 }
 
 void OwnerBook::forget_below(const OwnerRecord& known) {
-  const auto it = below_.find(known.ask.meta->controller.uid);
+  const auto it = below_.find(known.ask.meta->controller->uid);
   if (it == below_.end()) return;
   it->second.erase(known.ask.meta->uid);
   if (it->second.empty()) below_.erase(it);
@@ -143,7 +143,7 @@ std::optional<std::string> OwnerBook::erase(Kind kind, std::string_view ns, std:
   if (const auto known = by_uid_.find(uid); known != by_uid_.end()) {
     if (known->second.ask.least()) --partial_;
     forget_below(known->second);
-    const std::string above = known->second.ask.meta->controller.uid;
+    const std::string above = known->second.ask.meta->controller->uid;
     by_uid_.erase(known);
     unlike_below_.erase(uid);
     compare_with_below(above);
@@ -171,7 +171,7 @@ const OwnerRecord* OwnerBook::of(const Meta& object) const {
   if (const auto named = owner_named_by(object)) return find(uid_of(named->kind, object.ns, named->name));
   const OwnerKind* kind = owner_kind(object.controller);
   if (kind == nullptr) return nullptr;
-  const OwnerRecord* known = find(object.controller.uid);
+  const OwnerRecord* known = find(object.controller->uid);
   return known != nullptr && known->ask.kind->kind == kind->kind && known->ask.meta->ns == object.ns
              ? known
              : nullptr;
@@ -217,7 +217,7 @@ const Owner* OwnerBook::missing_of(const Meta& pod) const {
     const bool named = owner_named_by(*below).has_value();
     if (!named && owner_kind(below->controller) == nullptr) return nullptr;
     const OwnerRecord* above = of(*below);
-    if (above == nullptr) return named ? nullptr : &below->controller;
+    if (above == nullptr) return named ? nullptr : &*below->controller;
     below = above->ask.meta;
   }
   return nullptr;
@@ -227,7 +227,7 @@ const Owner* OwnerBook::stranger_of(const Meta& pod) const {
   const Meta* below = &pod;
   for (int level = 0; below != nullptr && level < kMostLevels; ++level) {
     if (owner_kind(below->controller) == nullptr)
-      return below->controller.group.empty() ? nullptr : &below->controller;
+      return below->controller->group.empty() ? nullptr : &*below->controller;
     const OwnerRecord* above = of(*below);
     below = above == nullptr ? nullptr : above->ask.meta;
   }
@@ -282,7 +282,7 @@ std::vector<std::string> OwnerBook::keys_of(const Meta& pod) const {
     const OwnerRecord* above = of(*below);
     if (named) out.push_back(owner_key(named->kind, pod.ns, named->name));
     if (!named || above != nullptr)
-      out.push_back(owner_key(named ? above->ask.meta->uid : below->controller.uid));
+      out.push_back(owner_key(named ? above->ask.meta->uid : below->controller->uid));
     if (above == nullptr) break;
     below = above->ask.meta;
   }

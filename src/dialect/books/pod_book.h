@@ -26,7 +26,7 @@ struct PodRecord {
   bool used = false;
   Pod pod;  // without the template
   std::shared_ptr<const PodTemplate> shape;
-  Membership membership;
+  Shared<Membership> membership;
   Shared<TopologyMarks> topology;
   std::uint32_t draft = kNoIx;  // none: foreign
   std::uint32_t role = 0;
@@ -39,6 +39,12 @@ struct PodRecord {
   bool fast = false;                           // it says kKueueFastAdmission
   std::vector<SelectorBook::Number> selected;  // the selectors in use that select it, ascending
   std::shared_ptr<const Reason> claim_wait;    // a claim of it cannot be used yet; nullptr: all can
+
+  // The workload that it is of: its gang, or itself.
+  Membership workload() const {
+    if (membership->kind != GangKind::kSingle) return membership;
+    return {GangKind::kSingle, pod.meta.uid, pod.meta.name};
+  }
 };
 
 class PodBook {

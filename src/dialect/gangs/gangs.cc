@@ -58,7 +58,7 @@ Membership membership_of(const Pod& pod, NamedGang named, const Ask* owner) {
   if (owner != nullptr && owner->gang) {
     return {GangKind::kOwner, owner->meta->uid, owner->meta->name, std::nullopt, {}};
   }
-  return {GangKind::kSingle, pod.meta.uid, pod.meta.name, std::nullopt, {}};
+  return {};
 }
 
 TopologyMarks topology_of(const Meta& meta) {

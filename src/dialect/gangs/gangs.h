@@ -22,6 +22,7 @@ enum class GangKind : std::uint8_t {
   kKueueWorkload,  // Kueue's Workload object says it all; there are no pods (IntakeConfig::quota_only)
 };
 
+// A pod of its own has no more than its kind: its workload has the uid and the name of the pod.
 struct Membership {
   GangKind kind = GangKind::kSingle;
   std::string uid;                     // of the workload; stable over restarts

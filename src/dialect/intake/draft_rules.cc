@@ -28,7 +28,7 @@ bool DraftRules::may_hold(const Ask& ask) const {
     return false;
   Pod pod;
   pod.meta = *ask.sets.front().marks;
-  pod.meta.controller = {std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
+  pod.meta.controller = Owner{std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
   pod.spec.scheduler_name = ask.sets.front().spec->scheduler_name;
   return is_ours(pod) && membership_of(pod, gang_named_by(pod.meta), &ask).kind == GangKind::kOwner;
 }
@@ -119,8 +119,8 @@ SlotState DraftRules::state_without_node(const PodRecord& record) const {
   if (record.pod.spec.gated) return SlotState::kAbsent;
   if (record.draft != kNoIx && books_.drafts[record.draft].roles[record.role].turn == Turn::kLater)
     return SlotState::kAbsent;
-  if (record.membership.kind != GangKind::kOwner) return SlotState::kWaiting;
-  const auto ix = books_.drafts.find(record.membership.uid);
+  if (record.membership->kind != GangKind::kOwner) return SlotState::kWaiting;
+  const auto ix = books_.drafts.find(record.membership->uid);
   // The pods of a suspended owner are about to be deleted.
   return ix != kNoIx && holds(books_.drafts[ix]) ? SlotState::kAbsent : SlotState::kWaiting;
 }

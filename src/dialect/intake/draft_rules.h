@@ -29,7 +29,7 @@ class DraftRules {
   // Its owner is elastic (kKueueElastic): it may change its size while it runs (docs/contributors/elastic-jobs.md).
   bool may_grow(const Draft& draft) const;
   // And its slices are Berth's own.
-  bool is_elastic(const Draft& draft) const { return draft.prebuilt_key.empty() && may_grow(draft); }
+  bool is_elastic(const Draft& draft) const { return draft.prebuilt->key.empty() && may_grow(draft); }
   // It may start with fewer, and has no pods yet.
   bool may_shrink(const Draft& draft, const Ask& ask) const;
   // The engine may start it with fewer pods than it asks for.

@@ -92,7 +92,7 @@ class DraftSettings::OfPods {
     if (first_ != nullptr || owner_ == nullptr) return out;
     const Ask& ask = owner_->ask;
     out.meta = *ask.sets.front().marks;
-    out.meta.controller = {std::string(ask.kind->word()), ask.meta->name, draft_.uid};
+    out.meta.controller = Owner{std::string(ask.kind->word()), ask.meta->name, draft_.uid};
     out.spec = *ask.sets.front().spec;
     return out;
   }
@@ -367,8 +367,8 @@ class DraftSettings::OfPods {
   }
 
   // An owner without pods: as its pods will say.
-  std::map<PriorityKey, std::int64_t> priorities_of_templates() const {
-    std::map<PriorityKey, std::int64_t> out;
+  FlatMap<PriorityKey, std::int64_t> priorities_of_templates() const {
+    FlatMap<PriorityKey, std::int64_t> out;
     if (owner_ == nullptr) return {{priority_key(pod_), 1}};
     for (const AskedSet& set : owner_->ask.sets) {
       const PodSpec& spec = *set.spec;
@@ -379,7 +379,7 @@ class DraftSettings::OfPods {
 
   void find_priority() {
     bool first_priority = true;
-    std::map<PriorityKey, std::int64_t> priorities;
+    FlatMap<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities = priorities_of_templates();
     std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
     if (group_ != nullptr) of_all = class_of_group();
@@ -418,7 +418,8 @@ class DraftSettings::OfPods {
 
   // Preemption, restarts, durations and kind of work.
   void find_course() {
-    out_.preemptible = mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller.kind != "DaemonSet";
+    out_.preemptible =
+        mark_of(sources_, kPreemptible) != "false" && pod_.meta.controller->kind != "DaemonSet";
     if (group_ != nullptr && (!group_->preemptible || out_.priority >= group_->protected_from))
       out_.preemptible = false;
     if (group_ != nullptr) {

@@ -21,14 +21,14 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
     if (known) out.push_back(empty_slot(draft, r, slot, state));
   };
   while (static_cast<std::int64_t>(role.expected.size()) > to_come) {
-    const auto last = std::prev(role.expected.end());
-    tell(*last, SlotState::kGone);
-    role.expected.erase(last);
+    const std::int64_t last = *role.expected->rbegin();
+    tell(last, SlotState::kGone);
+    role.expected.edit().erase(last);
   }
   std::int64_t lacks = to_come - static_cast<std::int64_t>(role.expected.size());
   if (role.holes.size() > role.expected.size()) {  // places of members that have left
     for (auto hole = role.holes.begin(); hole != role.holes.end() && lacks > 0; ++hole) {
-      if (!role.expected.insert(*hole).second) continue;
+      if (!role.expected.edit().insert(*hole).second) continue;
       tell(*hole, SlotState::kWaiting);
       --lacks;
     }
@@ -36,8 +36,8 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
   for (; lacks > 0; --lacks) {
     const auto slot = static_cast<std::int64_t>(role.slots.size());
     role.slots.push_back(kNoIx);
-    role.holes.insert(slot);
-    role.expected.insert(slot);
+    role.holes.edit().insert(slot);
+    role.expected.edit().insert(slot);
     tell(slot, SlotState::kWaiting);
   }
 }
@@ -228,12 +228,12 @@ void FutureSlots::hold(Draft& draft, const OwnerRecord& record) {
     while (role.slots.size() > size && role.slots.back() == kNoIx) {
       role.slots.pop_back();
       const auto index = static_cast<std::int64_t>(role.slots.size());
-      role.holes.erase(index);
+      role.holes.edit().erase(index);
       // A place that was kept for it would otherwise stay the engine's for ever.
       if (draft.emitted) events_.add_empty_slot(draft, s, index, SlotState::kGone);
     }
     while (role.slots.size() < size) {
-      role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
+      role.holes.edit().insert(static_cast<std::int64_t>(role.slots.size()));
       role.slots.push_back(kNoIx);
     }
   }
@@ -245,7 +245,7 @@ void FutureSlots::tell_unexpected(const Draft& draft) {
     const Role& role = draft.roles[r];
     if (role.expected.empty() || role.holes.size() == role.expected.size()) continue;
     for (const auto hole : role.holes) {
-      if (!role.expected.contains(hole)) events_.add_empty_slot(draft, r, hole, SlotState::kGone);
+      if (!role.expected->contains(hole)) events_.add_empty_slot(draft, r, hole, SlotState::kGone);
     }
   }
 }
@@ -255,11 +255,11 @@ void FutureSlots::expect_growth(Draft& draft, const HandOver& what) {
     Role& role = draft.roles[static_cast<std::size_t>(what.sets[s])];
     const auto count = draft.given->counts[static_cast<std::size_t>(what.sets[s])].count;
     while (static_cast<std::int64_t>(role.slots.size()) < count) {
-      role.holes.insert(static_cast<std::int64_t>(role.slots.size()));
+      role.holes.edit().insert(static_cast<std::int64_t>(role.slots.size()));
       role.slots.push_back(kNoIx);
     }
     for (const auto hole : role.holes) {
-      if (hole >= what.first[s]) role.expected.insert(hole);
+      if (hole >= what.first[s]) role.expected.edit().insert(hole);
     }
   }
 }
@@ -271,12 +271,12 @@ void FutureSlots::end_growth(Draft& draft) {
       owner->ask.suspended && !draft.released ? 0 : rules_.size_of_owner(draft, owner->ask);
   for (std::size_t r = 0; r < draft.roles.size(); ++r) {
     Role& role = draft.roles[r];
-    while (!role.expected.empty() && *role.expected.rbegin() >= size) {
-      const std::int64_t last = *role.expected.rbegin();
-      role.expected.erase(last);
+    while (!role.expected.empty() && *role.expected->rbegin() >= size) {
+      const std::int64_t last = *role.expected->rbegin();
+      role.expected.edit().erase(last);
       if (draft.emitted) events_.add_empty_slot(draft, r, last, SlotState::kGone);
       if (last + 1 != static_cast<std::int64_t>(role.slots.size())) continue;
-      role.holes.erase(last);
+      role.holes.edit().erase(last);
       role.slots.pop_back();
     }
   }

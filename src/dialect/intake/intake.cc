@@ -140,8 +140,7 @@ void Intake::release_orphans(std::string_view owner_uid) {
 }
 
 void Intake::drain(std::vector<Event>& out) {
-  for (EventQueue events = take_events(); !events.empty(); events.pop_front())
-    out.push_back(std::move(events.front()));
+  for (EventQueue events = take_events(); !events.empty();) out.push_back(events.take());
 }
 
 EventQueue Intake::take_events() {

@@ -22,8 +22,8 @@ std::uint32_t Intake::Impl::draft_for(const Membership& m, const std::string& ns
 
 void Intake::Impl::free_draft(std::uint32_t ix) {
   Draft& draft = books.drafts[ix];
-  const std::string named = std::exchange(draft.prebuilt_key, {});
-  if (draft.prebuilt != nullptr) prebuilt.release(named);
+  const Shared<Prebuilt> named = std::exchange(draft.prebuilt, {});
+  if (named->object != nullptr) prebuilt.release(named->key);
   if (draft.emitted) events.add(WorkloadRemove{draft.uid});
   future.give_back(draft);
   books.promises.forget_workload(draft.uid);
@@ -100,7 +100,8 @@ void Intake::Impl::refresh(std::uint32_t ix) {
   if (draft.kind == GangKind::kSingle) note_owners(draft);
   keep_bounds(workload);  // no annotation may make the engine refuse what runs
   events.add(WorkloadUpsert{std::move(workload)});
-  if (!draft.lost.empty()) events.add(Withdraw{draft.uid, std::exchange(draft.lost, {})});
+  if (!draft.prebuilt->lost.empty())
+    events.add(Withdraw{draft.uid, std::exchange(draft.prebuilt.edit().lost, {})});
   if (draft.object) return again ? object_drafts.tell_admission(draft) : void();
   if (!again) events.add(members);
   future.tell_unexpected(draft);

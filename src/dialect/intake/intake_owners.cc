@@ -86,12 +86,12 @@ void Intake::Impl::recount(const std::string& uid) {
   if (!books.owners.recount(uid)) return;
   refresh_dependents(owner_key(uid));
   sync_owner(uid);
-  recount(books.owners.find(uid)->ask.meta->controller.uid);
+  recount(books.owners.find(uid)->ask.meta->controller->uid);
 }
 
 void Intake::Impl::remove_owner(Kind kind, std::string_view ns, std::string_view name) {
   const auto known = books.owners.find(books.owners.uid_of(kind, ns, name));
-  const std::string above = known == nullptr ? std::string() : known->ask.meta->controller.uid;
+  const std::string above = known == nullptr ? std::string() : known->ask.meta->controller->uid;
   if (known != nullptr) books.claims.use(*known, false);
   const auto uid = books.owners.erase(kind, ns, name);
   if (!uid) return;

@@ -185,12 +185,12 @@ void Intake::Impl::drop(std::uint32_t ix) {
 
 void Intake::Impl::attach(std::uint32_t ix) {
   const PodRecord& record = books.pods[ix];
-  const bool is_new = books.drafts.find(record.membership.uid) == kNoIx;
-  const std::uint32_t draft_ix = draft_for(record.membership, record.pod.meta.ns);
+  const Membership workload = record.workload();
+  const bool is_new = books.drafts.find(workload.uid) == kNoIx;
+  const std::uint32_t draft_ix = draft_for(workload, record.pod.meta.ns);
   // A group of an owner has its pod sets.
-  const auto group = is_new && record.membership.kind == GangKind::kSized
-                         ? books.owners.group_of(record.pod.meta)
-                         : std::nullopt;
+  const auto group =
+      is_new && workload.kind == GangKind::kSized ? books.owners.group_of(record.pod.meta) : std::nullopt;
   if (group && group->record != nullptr && group->record->ask.sets.size() > 1)
     promise_roles(books.drafts[draft_ix], *group->record);
   slots.join(ix, draft_ix);
@@ -223,7 +223,7 @@ void Intake::Impl::reroute(std::uint32_t ix, Moves moves) {
   Membership membership =
       books.objects.gangs().with_part(books.owners.membership_of(record.pod, !record.own), record.pod.meta);
   // Its own marks are the same: only the object says more than before.
-  const bool same_system = membership.system != nullptr && membership.system == record.membership.system;
+  const bool same_system = membership.system != nullptr && membership.system == record.membership->system;
   const bool stays =
       record.saw_owner && !same_system && !record.pod.spec.node_name.empty() && moves != Moves::kAll;
   record.saw_owner = record.saw_owner || sees_owner;

@@ -126,22 +126,22 @@ std::optional<WorkloadSketch> IntakeView::sketch(std::string_view workload) cons
   } else if (draft.kind == GangKind::kSized && has_object(draft)) {
     out.name = draft.name.substr(draft.ns.size() + 1);
   }
-  if (!draft.prebuilt_key.empty() && s.books.is_live()) {
+  const auto& prebuilt = draft.prebuilt->object;
+  if (!draft.prebuilt->key.empty() && s.books.is_live()) {
     out.is_prebuilt = true;
-    out.name = draft.prebuilt != nullptr ? draft.prebuilt->meta.name : std::string();
-    if (draft.prebuilt != nullptr) out.replaces = draft.prebuilt->meta.annotation(kKueueSliceFor);
-    for (std::size_t r = 0; draft.prebuilt != nullptr && r < out.sets.size(); ++r)
-      out.sets[r].name = draft.prebuilt->pod_sets[draft.prebuilt_sets[r]].name;
+    out.name = prebuilt != nullptr ? prebuilt->meta.name : std::string();
+    if (prebuilt != nullptr) out.replaces = prebuilt->meta.annotation(kKueueSliceFor);
+    for (std::size_t r = 0; prebuilt != nullptr && r < out.sets.size(); ++r)
+      out.sets[r].name = prebuilt->pod_sets[draft.prebuilt->sets[r]].name;
   }
   if (meta == nullptr) return out;
   if (const auto klass = meta->mark(kKueuePriorityClass); !klass.empty()) {
     out.priority_class = klass;
     out.workload_class = true;
   }
-  out.most_seconds =
-      draft.prebuilt != nullptr ? draft.prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
+  out.most_seconds = prebuilt != nullptr ? prebuilt->most_seconds : seconds_of(meta->mark(kKueueMaxSeconds));
   out.ready_times = meta->annotation(kKueueReadyTimes);
-  out.parameters = provisioning_parameters(draft.prebuilt != nullptr ? draft.prebuilt->meta : *meta);
+  out.parameters = provisioning_parameters(prebuilt != nullptr ? prebuilt->meta : *meta);
   return out;
 }
 

@@ -60,7 +60,7 @@ bool IntakeView::expects(std::string_view workload, std::int64_t pod_set, std::i
   if (ix == kNoIx || pod_set < 0 || static_cast<std::size_t>(pod_set) >= s.books.drafts[ix].roles.size())
     return false;
   const Role& role = s.books.drafts[ix].roles[static_cast<std::size_t>(pod_set)];
-  if (role.expected.contains(index)) return true;
+  if (role.expected->contains(index)) return true;
   if (s.books.drafts[ix].fast == 0 || pod_set != 0) return false;
   if (index < 0 || static_cast<std::size_t>(index) >= role.slots.size()) return false;
   const auto pod = role.slots[static_cast<std::size_t>(index)];

@@ -93,7 +93,7 @@ void Intake::Impl::remove_prebuilt(const std::string& key) {
 
 void Intake::Impl::renew_prebuilt() {
   const std::vector<std::string> keys = prebuilt.keys();
-  const auto named = books.drafts.where([](const Draft& draft) { return !draft.prebuilt_key.empty(); });
+  const auto named = books.drafts.where([](const Draft& draft) { return !draft.prebuilt->key.empty(); });
   for (const auto ix : named) refresh(ix);
   for (const auto& key : keys) settle_prebuilt(key);
 }

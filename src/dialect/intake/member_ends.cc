@@ -19,7 +19,7 @@ std::string MemberEnds::note(const Pod& pod, const PodRecord* record) {
   const std::string name = key_of(pod.meta.ns, pod.meta.name);
   const bool last_try = pod.phase == PodPhase::kSucceeded || pod.meta.annotation(kKueueRetriable) == "false";
   if (pod.spec.node_name.empty() || !rules_.is_ours(pod)) return forget(name);
-  const Membership gang = record != nullptr ? record->membership : membership_of(pod);
+  const Membership gang = record != nullptr ? *record->membership : membership_of(pod);
   if (!is_gang(gang)) return {};
   if (!last_try && !has_status(gang.system)) return forget(name);
   books_.ended_members.note(name, gang.uid, {pod.ended, pod.phase == PodPhase::kSucceeded, last_try});

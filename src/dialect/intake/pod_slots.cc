@@ -20,6 +20,13 @@ void count(Map& map, const Key& key, std::int64_t delta) {
   if (it->second == 0) map.erase(it);
 }
 
+// Two pods of one role: what both say is held once.
+void share(PodRecord& record, const PodRecord& other) {
+  if (record.membership == other.membership) record.membership = other.membership;
+  Meta& meta = record.pod.meta;
+  if (meta.controller == other.pod.meta.controller) meta.controller = other.pod.meta.controller;
+}
+
 }  // namespace
 
 std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord& record,
@@ -42,19 +49,19 @@ std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membersh
   const auto have = static_cast<std::int64_t>(role.slots.size());
   if (wanted && *wanted >= have && *wanted < std::max(draft.size, membership.size.value_or(0))) {
     role.slots.resize(static_cast<std::size_t>(*wanted) + 1, kNoIx);
-    for (std::int64_t at = have; at <= *wanted; ++at) role.holes.insert(at);
+    for (std::int64_t at = have; at <= *wanted; ++at) role.holes.edit().insert(at);
   }
   std::int64_t index = static_cast<std::int64_t>(role.slots.size());
-  if (wanted && role.holes.contains(*wanted)) {
+  if (wanted && role.holes->contains(*wanted)) {
     index = *wanted;
   } else if (!role.expected.empty()) {  // it is one of those that were to come
-    index = *role.expected.begin();
+    index = *role.expected->begin();
   } else if (!role.holes.empty()) {
-    index = *role.holes.begin();
+    index = *role.holes->begin();
   } else {
     role.slots.push_back(kNoIx);
   }
-  role.holes.erase(index);
+  if (!role.holes.empty()) role.holes.edit().erase(index);
   return index;
 }
 
@@ -77,30 +84,31 @@ void PodSlots::join(std::uint32_t ix, std::uint32_t draft_ix) {
     role += static_cast<std::ptrdiff_t>(*promised);
   } else {
     role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
-      return r.topology == record.topology && *r.shape == *record.shape && r.part == record.membership.part &&
-             r.kept == record.membership.kept;
+      return r.topology == record.topology && *r.shape == *record.shape &&
+             r.part == record.membership->part && r.kept == record.membership->kept;
     });
   }
   if (role == draft.roles.end()) {  // one of those that its gang expects
     role = std::find_if(draft.roles.begin(), draft.roles.end(), [&](const Role& r) {
       return r.declared && !r.expected.empty() && r.topology == record.topology &&
-             r.part == record.membership.part && suits(*record.shape, *r.shape) &&
+             r.part == record.membership->part && suits(*record.shape, *r.shape) &&
              same_volumes(*record.shape, *r.shape);
     });
   }
   if (role == draft.roles.end()) {
     draft.roles.push_back(Role{.shape = record.shape,
                                .topology = record.topology,
-                               .part = record.membership.part,
-                               .kept = record.membership.kept});
+                               .part = record.membership->part,
+                               .kept = record.membership->kept});
     role = std::prev(draft.roles.end());
   }
   record.draft = draft_ix;
   record.role = static_cast<std::uint32_t>(role - draft.roles.begin());
   if (record.pod.spec.node_name.empty()) record.state = rules_.state_without_node(record);
 
+  if (!role->slots.empty() && role->slots.front() != kNoIx) share(record, books_.pods[role->slots.front()]);
   record.index = take_index(draft, *role, record.membership, place.index);
-  role->expected.erase(record.index);
+  if (!role->expected.empty()) role->expected.edit().erase(record.index);
   role->slots[static_cast<std::size_t>(record.index)] = ix;
   ++draft.pods;
   if (!record.pod.spec.node_name.empty()) ++draft.bound;
@@ -121,7 +129,7 @@ void PodSlots::leave(std::uint32_t ix) {
   Draft& draft = books_.drafts[record.draft];
   Role& role = draft.roles[record.role];
   role.slots[static_cast<std::size_t>(record.index)] = kNoIx;
-  role.holes.insert(record.index);
+  role.holes.edit().insert(record.index);
   --draft.pods;
   if (!record.pod.spec.node_name.empty()) --draft.bound;
   if (!record.pod.problem.empty()) --draft.unreadable;
@@ -247,7 +255,7 @@ PodView PodSlots::view(const PodRecord& record) const {
           record.index,
           record.state,
           is_recreated(record.pod.meta),
-          record.pod.meta.controller.kind,
+          record.pod.meta.controller->kind,
           record.pod.eviction,
           record.pod.nominated,
           record.pod.devices,

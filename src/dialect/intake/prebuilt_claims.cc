@@ -38,11 +38,12 @@ std::string difference_of(const Draft& draft, const Ask& ask, const KueueWorkloa
     const AskedSet& asks = ask.sets[s];
     const auto& set = object.pod_sets[s];
     // While it shrinks, one follows the other; it may keep its places until then.
-    const bool shrinks =
-        ask.elastic && draft.prebuilt != nullptr && (asks.asked < set.count || asks.asked <= draft.bound);
+    const bool shrinks = ask.elastic && draft.prebuilt->object != nullptr &&
+                         (asks.asked < set.count || asks.asked <= draft.bound);
     if (set.count != asks.asked && !shrinks)
       return fmt::format("it has {} pods, the {} has {}", set.count, ask.kind->word(), asks.asked);
-    if (draft.prebuilt != nullptr) continue;  // what admission wrote into the template since is no difference
+    if (draft.prebuilt->object != nullptr)
+      continue;  // what admission wrote into the template since is no difference
     if (set.min_count.value_or(set.count) != asks.least.value_or(asks.asked))
       return "the minimum number of pods differs";
     if (object.most_seconds != seconds_of(ask.meta->mark(kKueueMaxSeconds)))
@@ -84,52 +85,53 @@ void PrebuiltClaims::use(Draft& draft, std::string_view name, Settings& settings
                          std::vector<std::string>& depends) {
   const bool may_name = has_object(draft) && !books_.config.quota_only;
   std::string key = may_name && !name.empty() ? key_of(draft.ns, name) : std::string();
-  const bool names_another = draft.prebuilt_key != key;
+  const bool names_another = draft.prebuilt->key != key;
   if (names_another) {
     unclaim(draft, {});
     // Its own is its own again, though nothing else about it may have changed.
-    if (!draft.prebuilt_key.empty()) book_.hand_over({"", draft.uid, {}});
-    draft.prebuilt_key = std::move(key);
+    if (!draft.prebuilt->key.empty()) book_.hand_over({"", draft.uid, {}});
+    draft.prebuilt.edit().key = std::move(key);
   }
-  if (draft.prebuilt_key.empty()) return;
-  depends.push_back("wl:" + draft.prebuilt_key);
+  if (draft.prebuilt->key.empty()) return;
+  depends.push_back("wl:" + draft.prebuilt->key);
   const auto wait = [&](std::string why) {
     Reason reason;
     reason.code = ReasonCode::kInvalid;
     reason.detail = fmt::format("the Workload {} that it names ({}) {}", name, kKueuePrebuilt, why);
     unclaim(draft, reason.detail);
     // It runs with its own, which stands for it no more.
-    if (names_another && draft.emitted && books_.reads_prebuilt()) draft.lost = reason.detail;
+    if (names_another && draft.emitted && books_.reads_prebuilt()) draft.prebuilt.edit().lost = reason.detail;
     if (!settings.blocked) settings.blocked = std::move(reason);
   };
   // Work that owns one already keeps it.
-  if (!books_.reads_prebuilt() && draft.prebuilt == nullptr)
+  if (!books_.reads_prebuilt() && draft.prebuilt->object == nullptr)
     return wait("is ignored, because Berth keeps no Workload objects here");
-  const auto object = book_.find(draft.prebuilt_key);
+  const auto object = book_.find(draft.prebuilt->key);
   // A slice whose successor is there may go before its owner names that.
-  if (object == nullptr && draft.prebuilt != nullptr && rules_.may_grow(draft) &&
-      book_.has_successor(draft.prebuilt_key)) {
-    if (draft.prebuilt->meta.created != 0) settings.created = draft.prebuilt->meta.created;
-    settings.priority = priority_of_object(books_, *draft.prebuilt, settings.may_preempt, depends);
+  if (object == nullptr && draft.prebuilt->object != nullptr && rules_.may_grow(draft) &&
+      book_.has_successor(draft.prebuilt->key)) {
+    if (draft.prebuilt->object->meta.created != 0) settings.created = draft.prebuilt->object->meta.created;
+    settings.priority = priority_of_object(books_, *draft.prebuilt->object, settings.may_preempt, depends);
     return;
   }
   if (object == nullptr) return wait("does not exist");
-  if (const auto* owner = book_.owner_of(draft.prebuilt_key); owner != nullptr && *owner != draft.uid)
+  if (const auto* owner = book_.owner_of(draft.prebuilt->key); owner != nullptr && *owner != draft.uid)
     return wait("is another's");
-  if (!object->meta.controller.kind.empty() && object->meta.controller.uid != draft.uid)
-    return wait(fmt::format("belongs to {} {}", object->meta.controller.kind, object->meta.controller.name));
-  if (object->finished && draft.prebuilt == nullptr) return wait("is finished");
+  if (!object->meta.controller->kind.empty() && object->meta.controller->uid != draft.uid)
+    return wait(
+        fmt::format("belongs to {} {}", object->meta.controller->kind, object->meta.controller->name));
+  if (object->finished && draft.prebuilt->object == nullptr) return wait("is finished");
   if (key_of(draft.ns, object->queue) != (settings.lane.empty() ? settings.queue : settings.lane))
     return wait(fmt::format("is in LocalQueue {}, but the work is in another", object->queue));
   std::vector<std::size_t> sets;
-  if (draft.kind == GangKind::kOwner || (draft.prebuilt == nullptr && is_whole(draft))) {
+  if (draft.kind == GangKind::kOwner || (draft.prebuilt->object == nullptr && is_whole(draft))) {
     if (const std::string other = difference(draft, *object, sets); !other.empty()) {
-      book_.finish(draft.prebuilt_key);
+      book_.finish(draft.prebuilt->key);
       return wait("does not match: " + other);
     }
     claim(draft, object, std::move(sets));
   }
-  if (draft.prebuilt == nullptr) return;  // others of its group are still to come
+  if (draft.prebuilt->object == nullptr) return;  // others of its group are still to come
   if (object->meta.created != 0) settings.created = object->meta.created;
   settings.priority = priority_of_object(books_, *object, settings.may_preempt, depends);
 }
@@ -166,7 +168,7 @@ HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
   std::vector<std::int64_t> pairs(sets.size(), -1);
   std::vector<std::int64_t> first(from.grows != nullptr ? sets.size() : 0);
   for (std::size_t r = 0; r < to.roles.size(); ++r) {
-    const std::size_t s = to.prebuilt_sets[r];
+    const std::size_t s = to.prebuilt->sets[r];
     if (from.grows != nullptr) first[s] = from.grows->pod_sets[s].count;
     const std::int64_t has = from.grows != nullptr ? first[s] : 0;
     const std::int64_t asks = from.grows != nullptr ? to.given->counts[r].count
@@ -185,21 +187,23 @@ HandOver PrebuiltClaims::hand_over(const Draft& from, const Draft& to) const {
 
 void PrebuiltClaims::claim(Draft& draft, std::shared_ptr<const KueueWorkload> object,
                            std::vector<std::size_t> sets) {
-  if (draft.prebuilt == nullptr) {
-    book_.claim(draft.prebuilt_key, draft.uid);
-    draft.prebuilt_sets = std::move(sets);
+  Prebuilt& prebuilt = draft.prebuilt.edit();
+  if (prebuilt.object == nullptr) {
+    book_.claim(prebuilt.key, draft.uid);
+    prebuilt.sets = std::move(sets);
   }
-  draft.prebuilt = std::move(object);
-  draft.lost.clear();
-  book_.unsettle_successors(draft.prebuilt_key);
+  prebuilt.object = std::move(object);
+  prebuilt.lost.clear();
+  book_.unsettle_successors(prebuilt.key);
 }
 
 void PrebuiltClaims::unclaim(Draft& draft, std::string why) {
-  if (draft.prebuilt == nullptr) return;
-  draft.prebuilt.reset();
-  book_.release(draft.prebuilt_key);
-  book_.unsettle_successors(draft.prebuilt_key);
-  draft.lost = std::move(why);
+  if (draft.prebuilt->object == nullptr) return;
+  Prebuilt& prebuilt = draft.prebuilt.edit();
+  prebuilt.object.reset();
+  book_.release(prebuilt.key);
+  book_.unsettle_successors(prebuilt.key);
+  prebuilt.lost = std::move(why);
 }
 
 std::shared_ptr<const KueueWorkload> PrebuiltClaims::slice_before(const KueueWorkload& object) const {
@@ -208,7 +212,7 @@ std::shared_ptr<const KueueWorkload> PrebuiltClaims::slice_before(const KueueWor
   if (owner == nullptr || !key.starts_with(object.meta.ns + "/")) return nullptr;
   const Draft& draft = books_.drafts[books_.drafts.find(*owner)];
   const OwnerRecord* record = books_.owner_of(draft);
-  const auto& former = draft.prebuilt;
+  const auto& former = draft.prebuilt->object;
   if (!rules_.may_grow(draft) || record->ask.suspended || former == nullptr || former->queue != object.queue)
     return nullptr;
   const bool grows = std::equal(

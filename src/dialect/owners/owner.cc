@@ -86,7 +86,7 @@ Pod pod_of(const Ask& ask, const AskedSet& set) {
   Pod pod;
   pod.meta.ns = ask.meta->ns;
   pod.meta.created = ask.meta->created;
-  pod.meta.controller = {std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
+  pod.meta.controller = Owner{std::string(ask.kind->word()), ask.meta->name, ask.meta->uid};
   pod.meta.labels = set.marks->labels;
   pod.meta.annotations = set.marks->annotations;
   pod.spec = *set.spec;

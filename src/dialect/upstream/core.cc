@@ -45,7 +45,7 @@ ForeignPod to_foreign(const PodSpec& spec, std::string_view uid) {
 
 bool is_recreated(const Meta& pod) {
   // A mirror pod's Node does not recreate it on our behalf.
-  return !pod.controller.kind.empty() && pod.controller.kind != "Node";
+  return !pod.controller->kind.empty() && pod.controller->kind != "Node";
 }
 
 void apply_share(const Meta& meta, PodTemplate& pod) {

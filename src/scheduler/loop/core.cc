@@ -266,8 +266,8 @@ bool Core::feed(TimeMs now) {
     if (events.empty()) break;
     any = true;
     queue_statuses_.changed();
-    for (; !events.empty(); events.pop_front()) {
-      Event& event = events.front();
+    while (!events.empty()) {
+      Event event = events.take();
       if (const std::string* workload = workload_of(event)) {
         workload_objects_.changed(*workload, now);
         gangs_.statuses.changed(*workload, now);

@@ -43,8 +43,8 @@ class Core::BoundWork {
 
 EventQueue Core::adopt_bound(EventQueue all, BoundWork& bound) {
   EventQueue later;
-  for (; !all.empty(); all.pop_front()) {
-    Event& event = all.front();
+  while (!all.empty()) {
+    Event event = all.take();
     const std::string* workload = workload_of(event);
     Bound* known = workload == nullptr ? nullptr : bound.find(*workload);
     if (workload != nullptr && known == nullptr) {
@@ -90,9 +90,8 @@ void Core::recover(TimeMs now) {
   intake_.pass(now);
   EventQueue all = intake_.take_events();
   BoundWork found;
-  all.each([&](const Event& event) {
-    const auto* update = std::get_if<SlotUpdate>(&event);
-    if (update != nullptr && update->state != SlotState::kWaiting) found.add(update->workload);
+  all.each_of<SlotUpdate>([&](const SlotUpdate& update) {
+    if (update.state != SlotState::kWaiting) found.add(update.workload);
   });
   EventQueue later = adopt_bound(std::move(all), found);
   std::vector<Bound> bound = found.take_sorted();
@@ -121,9 +120,10 @@ void Core::recover(TimeMs now) {
       "continue",
       bound.size(), completed, withdrawn, resumed);
   for (const Bound& work : bound) workload_objects_.changed(work.workload, now);
-  for (; !later.empty(); later.pop_front()) {
-    if (const std::string* workload = workload_of(later.front())) workload_objects_.changed(*workload, now);
-    apply(later.front(), now);
+  while (!later.empty()) {
+    Event event = later.take();
+    if (const std::string* workload = workload_of(event)) workload_objects_.changed(*workload, now);
+    apply(event, now);
   }
   missing_.next_look = now + options_.missing_owners_every;
   feed(now);

@@ -109,7 +109,7 @@ TEST(StatefulSets, OnPaperTheLackingPodsAreMade) {
   ASSERT_EQ(made.pods.size(), 2U);
   EXPECT_EQ(made.pods[0].meta.name, "db-0");
   EXPECT_EQ(made.pods[1].meta.name, "db-2");
-  EXPECT_EQ(made.pods[1].meta.controller.kind, "StatefulSet");
+  EXPECT_EQ(made.pods[1].meta.controller->kind, "StatefulSet");
   EXPECT_THAT(ask.kind->make_pods(ask, {}, 2).pods, IsEmpty()) << "more than may be made";
   EXPECT_EQ(ask.kind->make_pods(ask, {}, 2).missing, 3);
   const Ask claims = ask_for(set_yaml("", "volumeClaimTemplates: [{metadata: {name: data}}], "));

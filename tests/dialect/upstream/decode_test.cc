@@ -90,7 +90,7 @@ TEST(Decode, PodKeepsAllThatPlacementNeeds) {
   const Pod pod = pod_of(kRichPod);
   EXPECT_EQ(pod.meta.ns, "team-a");
   EXPECT_EQ(pod.meta.created, 1795240800000);
-  EXPECT_EQ(pod.meta.controller, (Owner{"Job", "trainer", "job-uid"}));
+  EXPECT_EQ(*pod.meta.controller, (Owner{"Job", "trainer", "job-uid"}));
   EXPECT_EQ(pod.meta.labels.at("app"), "trainer");
   EXPECT_FALSE(pod.meta.annotations.contains("note"));  // not read
   EXPECT_EQ(pod.meta.mark(kPodGroupLabel), "trainer");

@@ -38,7 +38,7 @@ std::string_view why_over(const Declared& own) {
 // Its own owner has it, or another controller.
 bool is_of_another(const Declared& own) {
   const auto& controllers = own.declared->own_controllers;
-  return !own.meta.controller.kind.empty() ||
+  return !own.meta.controller->kind.empty() ||
          (!own.managed_by.empty() &&
           std::find(controllers.begin(), controllers.end(), own.managed_by) == controllers.end());
 }
@@ -193,11 +193,11 @@ OwnedPlace place_within(const Declared& own, const Pod& pod) {
   for (std::size_t s = 0; s < own.sets.size(); ++s) {
     const DeclaredPods& pods = own.sets[s];
     if (!pods.within && name == pods.name) return {s, 0};
-    if (pod.meta.controller.uid != own.meta.uid) continue;
+    if (pod.meta.controller->uid != own.meta.uid) continue;
     if (const auto index = number_behind(name, fmt::format("{}-{}", own.meta.name, pods.name)))
       return {s, *index};
   }
-  const auto object = object_named(own, pod.meta.controller.name);
+  const auto object = object_named(own, pod.meta.controller->name);
   if (!object) return {};
   const Ask& within = own.objects[*object];
   const OwnedPlace place = within.kind->place_of(within, pod);
@@ -348,10 +348,10 @@ MadePods make_declared(const Ask& ask, const std::vector<const Pod*>& has, std::
     return out;
   }
   if (is_of_another(own)) {
-    out.none = own.meta.controller.kind.empty()
+    out.none = own.meta.controller->kind.empty()
                    ? fmt::format("is managed by {}, which makes its pods: none are planned", own.managed_by)
                    : fmt::format("belongs to {} {}, which may change it: none of its pods are planned",
-                                 own.meta.controller.kind, own.meta.controller.name);
+                                 own.meta.controller->kind, own.meta.controller->name);
     return out;
   }
   const PodMaker maker(ask, has);

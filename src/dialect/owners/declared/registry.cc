@@ -110,14 +110,14 @@ std::optional<NamedGroup> group_named_by(const Meta& pod) {
   for (const Declaration* declared : registry().grouped) {
     const auto owner = pod.labels.find(declared->groups.owner);
     const auto number = pod.labels.find(declared->groups.group);
-    if (owner == pod.labels.end() || number == pod.labels.end() || pod.controller.kind.empty()) continue;
+    if (owner == pod.labels.end() || number == pod.labels.end() || pod.controller->kind.empty()) continue;
     return NamedGroup{declared, owner->second, number->second};
   }
   return std::nullopt;
 }
 
 std::optional<NamedOwner> owner_named_by(const Meta& pod) {
-  if (pod.controller.kind != "Pod") return std::nullopt;
+  if (pod.controller->kind != "Pod") return std::nullopt;
   for (const Declaration* declared : registry().naming) {
     const auto name = pod.labels.find(declared->named_by);
     if (name != pod.labels.end()) return NamedOwner{declared->row.kind, name->second};

@@ -28,7 +28,7 @@ Ask ask_replicas(std::shared_ptr<void> object) {
   if (replicas.meta.deleting) out.over = "it is being deleted";
   out.makes_pods = !replicas.meta.deleting && replicas.replicas > 0;
   out.is_ready = replicas.ready >= replicas.replicas;
-  out.is_led = !replicas.meta.controller.kind.empty();
+  out.is_led = !replicas.meta.controller->kind.empty();
   // A queue alone makes no gang, unlike that of a Job.
   out.gang = !replicas.meta.mark(kGang).empty();
   return out;
@@ -43,7 +43,7 @@ MadePods make_alike(const Ask& ask, const std::vector<const Pod*>& has, std::int
   if (!ask.makes_pods) return out;
   if (ask.is_led) {
     out.none = fmt::format("belongs to {} {}, which may change it: none of its pods are planned",
-                           ask.meta->controller.kind, ask.meta->controller.name);
+                           ask.meta->controller->kind, ask.meta->controller->name);
     return out;
   }
   out.missing = ask.size();

@@ -46,7 +46,7 @@ bool Job::is_managed_elsewhere() const {
 }
 
 bool Job::has_owner() const {
-  return !meta.controller.kind.empty() && meta.controller.kind != "CronJob";
+  return !meta.controller->kind.empty() && meta.controller->kind != "CronJob";
 }
 
 std::int64_t Job::size() const {

@@ -83,7 +83,7 @@ MadePods make_pods(const Ask& ask, const std::vector<const Pod*>& has, std::int6
   }
   if (job.suspend && job.has_owner()) {
     out.none = fmt::format("is suspended, and {} {} releases it: none of its pods are planned",
-                           job.meta.controller.kind, job.meta.controller.name);
+                           job.meta.controller->kind, job.meta.controller->name);
     return out;
   }
   JobIndexes taken;

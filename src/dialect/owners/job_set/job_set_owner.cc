@@ -110,7 +110,7 @@ Ask ask_job_set(std::shared_ptr<void> object) {
   out.finished = own.finished;
   out.failed = own.failed;
   out.is_led =
-      !own.meta.controller.kind.empty() || (!own.managed_by.empty() && own.managed_by != kJobSetController);
+      !own.meta.controller->kind.empty() || (!own.managed_by.empty() && own.managed_by != kJobSetController);
   out.is_ready = true;
   for (ReplicatedJob& job : own.jobs) {
     out.sets.push_back(set_of_jobs(job, !out.sets.empty() && (own.in_order || job.depends)));
@@ -142,8 +142,8 @@ Ask with_suspend(const Ask& ask, bool suspend) {
 // By the name of its Job. A pod that `berth plan` makes belongs to the JobSet itself, and ends its name with its index.
 OwnedPlace place_in_set(const Ask& ask, const Pod& pod) {
   const JobSet& own = job_set_of(ask);
-  std::string_view job = pod.meta.controller.name;
-  if (pod.meta.controller.uid == own.meta.uid)
+  std::string_view job = pod.meta.controller->name;
+  if (pod.meta.controller->uid == own.meta.uid)
     job = std::string_view(pod.meta.name).substr(0, pod.meta.name.rfind('-'));
   const auto at = job_named(own, job);
   if (!at) return {};
@@ -173,10 +173,10 @@ MadePods make_job_pods(const Ask& ask, const std::vector<const Pod*>& has, std::
   MadePods out;
   if (!ask.makes_pods) return out;
   if (ask.is_led) {
-    out.none = own.meta.controller.kind.empty()
+    out.none = own.meta.controller->kind.empty()
                    ? fmt::format("is managed by {}, which makes its pods: none are planned", own.managed_by)
                    : fmt::format("belongs to {} {}, which may change it: none of its pods are planned",
-                                 own.meta.controller.kind, own.meta.controller.name);
+                                 own.meta.controller->kind, own.meta.controller->name);
     return out;
   }
   std::vector<std::set<std::int64_t>> taken(own.jobs.size());

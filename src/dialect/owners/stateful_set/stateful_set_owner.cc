@@ -34,7 +34,7 @@ Ask ask_set(std::shared_ptr<void> object) {
   if (stateful.meta.deleting) out.over = "it is being deleted";
   out.makes_pods = !stateful.meta.deleting && stateful.replicas > 0;
   out.is_ready = stateful.ready >= stateful.replicas;
-  out.is_led = !stateful.meta.controller.kind.empty();
+  out.is_led = !stateful.meta.controller->kind.empty();
   // Not the marks of its template: pods that name their queue themselves are work of their own.
   out.gang = stateful.parallel && !out.is_led && names_a_gang(stateful.meta, Meta{});
   return out;
@@ -54,7 +54,7 @@ MadePods make_replicas(const Ask& ask, const std::vector<const Pod*>& has, std::
   if (!ask.makes_pods) return out;
   if (ask.is_led) {
     out.none = fmt::format("belongs to {} {}, which may change it: none of its pods are planned",
-                           stateful.meta.controller.kind, stateful.meta.controller.name);
+                           stateful.meta.controller->kind, stateful.meta.controller->name);
     return out;
   }
   std::set<std::int64_t> taken;
