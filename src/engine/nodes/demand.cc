@@ -78,8 +78,18 @@ void Demand::saw(const Kind& kind, std::int64_t slots) {
   if (total_ >= kHalveAt) halve();
 }
 
+void Demand::ended(std::int64_t slots) {
+  ended_ = std::min(saturating_add(ended_, slots), kHalveAt);
+}
+
+std::int64_t Demand::turnover() const {
+  if (total_ == 0) return 0;
+  return std::min((ended_ * Mix::kMostTurnover + total_ / 2) / total_, Mix::kMostTurnover);
+}
+
 void Demand::halve() {
   total_ = 0;
+  ended_ /= 2;
   for (auto it = counts_.begin(); it != counts_.end();) {
     it->second.count /= 2;
     total_ += it->second.count;
@@ -145,14 +155,16 @@ bool Demand::look() {
     Mix next = freeze(given_.empty() ? counts_ : given_);
     next.given = !given_.empty();
     if (next.given) next.unseen = 0;
+    next.turnover = turnover();
     adopt(std::move(next));
     return true;
   }
-  if (mix_.given || arrived_since_look_ < look_after_) return false;
+  if (arrived_since_look_ < look_after_) return false;
   arrived_since_look_ = 0;
   look_after_ = std::max(kFirstLook, total_ / 4);
-  Mix next = freeze(counts_);
-  if (distance(next, mix_) < Mix::kTotal / 64) return false;
+  Mix next = mix_.given ? mix_ : freeze(counts_);
+  next.turnover = turnover();
+  if (next.turnover == mix_.turnover && distance(next, mix_) < Mix::kTotal / 64) return false;
   adopt(std::move(next));
   return true;
 }

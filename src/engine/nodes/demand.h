@@ -12,6 +12,8 @@
 //          the look before, eight at least. The mix must also differ by 1/64 or more from the frozen one (sum of the differences of
 //          shares), so that placement does not pay for trivial changes. Future demand weighs as much as 64 arrivals (Mix::unseen):
 //          everything at first, then it fades.
+// Turnover: the share of the counted slots that have ended, in eighths. Evictions by the engine do not count. Both counts are halved
+// together, so a cluster whose work comes and goes has 8, and one that only fills has 0. A given mix follows it too.
 // Everything follows from the order of the events: the same events give the same epochs.
 //
 // Cost: saw() O(log kinds) for a kind that is known; a look O(kinds log kinds). At most 4,096 kinds are counted, the rarest
@@ -52,10 +54,12 @@ struct FrozenKind {
 
 struct Mix {
   static constexpr std::int64_t kTotal = std::int64_t{1} << 20;
+  static constexpr std::int64_t kMostTurnover = 8;
   std::uint64_t version = 0;  // of the epoch; 0: nothing has been seen
   bool given = false;
   // Weight of what has not come yet, of 2^20, beside the kinds; 0 where given.
   std::int64_t unseen = kTotal;
+  std::int64_t turnover = 0;      // 0 to kMostTurnover
   std::vector<FrozenKind> kinds;  // by count x root of the devices asked, largest first
 };
 
@@ -63,6 +67,8 @@ class Demand {
  public:
   // `slots` more of this kind have arrived.
   void saw(const Kind& kind, std::int64_t slots);
+  // `slots` that ran have ended, and not because the engine evicted them.
+  void ended(std::int64_t slots);
   // A given mix (kinds with their weights); an empty one ends it.
   void give(std::span<const FrozenKind> kinds);
   // Begins an epoch if one is due; true when the mix has changed. Called once per decide().
@@ -79,8 +85,11 @@ class Demand {
   void adopt(Mix mix);
   static Mix freeze(const Counts& counts);
 
+  std::int64_t turnover() const;
+
   Counts counts_;
   std::int64_t total_ = 0;
+  std::int64_t ended_ = 0;
   std::int64_t arrived_since_look_ = 0;
   std::int64_t look_after_ = 8;
   bool given_changed_ = false;

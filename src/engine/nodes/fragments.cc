@@ -17,6 +17,8 @@ constexpr std::size_t kMostWhere = 64;
 constexpr std::size_t kMostLadders = 4;
 constexpr std::int64_t kLargestSize = 256;  // quarters of a device
 constexpr std::int64_t kCpuSteps = 8;
+// The largest request, in devices, that nodes are kept nearly free for: counted devices have no bound of their own.
+constexpr std::int64_t kMostComing = 1024;
 
 // The weight of a kind by its request. `devices`: thousandths of all its devices.
 std::int64_t asked(std::int64_t weight, std::int64_t devices) {
@@ -44,10 +46,12 @@ void Fragments::use(const Mix& mix, const NodeTable& nodes) {
   ++epoch_;
   mix_epoch_ = mix.version;
   given_ = mix.given;
+  turnover_ = mix.turnover;
   asks_.clear();
   kinds_.clear();
   profiles_.clear();
   haves_.clear();
+  wholes_.clear();
   if (bares_.size() > 2 * nodes.size() + kMostWhere) {  // of nodes that are others by now
     bares_.clear();
     bare_index_.clear();
@@ -326,8 +330,43 @@ Fragments::Pattern Fragments::make_pattern(std::uint64_t bits) const {
       p.steps.push_back({kind.cpu, kind.scarce});
     }
     group.end = static_cast<std::uint32_t>(p.steps.size());
+    if (turnover_ > 0 && group.scarce > 0) add_coming(p, group);
   }
   return p;
+}
+
+void Fragments::add_coming(Pattern& pattern, const Kinds& kinds) const {
+  const std::int64_t count = kinds.ask.count;
+  if (kinds.ask.each != kWholeDevice || count < 2 || count > kMostComing) return;
+  auto at = std::find_if(pattern.coming.begin(), pattern.coming.end(),
+                         [&](const Coming& c) { return c.resource == kinds.ask.resource; });
+  if (at == pattern.coming.end()) at = pattern.coming.insert(at, {kinds.ask.resource, {{}}});
+  auto& sums = at->up_to;
+  const auto n = static_cast<std::size_t>(count);
+  if (sums.size() <= n) sums.resize(n + 1, sums.back());
+  for (std::size_t i = n; i < sums.size(); ++i) {
+    sums[i].asked += kinds.scarce * count;
+    sums[i].squares += kinds.scarce * count * count;
+  }
+}
+
+std::int64_t Fragments::coming(const Pattern& pattern, DeviceStateId state, const Take& take) const {
+  const Profile& p = profiles_[state.index()];
+  std::int64_t sum = 0;
+  for (std::uint32_t w = p.wholes; w < p.wholes_end; ++w) {
+    const Whole& whole = wholes_[w];
+    std::int64_t free = whole.free;
+    if (take.devices > 0 && take.resource == whole.resource && take.from == kWholeDevice)
+      free -= take.devices;
+    for (const Coming& c : pattern.coming) {
+      if (c.resource != whole.resource) continue;
+      const Coming::Sums& fit = c.of(free);
+      const Coming::Sums& all = c.of(whole.all);
+      sum += fit.asked + ((whole.all + 1) * (all.asked - fit.asked) - (all.squares - fit.squares)) /
+                             (whole.all - free + 1);
+    }
+  }
+  return sum * kWholeDevice * kComing * turnover_ / Mix::kMostTurnover;
 }
 
 std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, DeviceStateId state) {
@@ -336,6 +375,7 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
     generation_ = states.generation();
     profiles_.clear();
     haves_.clear();
+    wholes_.clear();
   }
   if (profiles_.size() <= state.index()) profiles_.resize(std::max(states.size(), state.index() + 1));
   Profile& p = profiles_[state.index()];
@@ -356,6 +396,15 @@ std::span<const Fragments::Have> Fragments::profile(const NodeTable& nodes, Devi
       if (have.pieces >= ask.count) haves_.push_back(have);
     }
     p.end = static_cast<std::uint32_t>(haves_.size());
+    p.wholes = static_cast<std::uint32_t>(wholes_.size());
+    for (const auto& device : devices) {
+      if (turnover_ == 0 || device.is_counted) continue;
+      if (wholes_.size() == p.wholes || wholes_.back().resource != device.resource)
+        wholes_.push_back({device.resource, 0, 0});
+      wholes_.back().free += device.milli / kWholeDevice;
+      ++wholes_.back().all;
+    }
+    p.wholes_end = static_cast<std::uint32_t>(wholes_.size());
   }
   return {haves_.data() + p.begin, p.end - p.begin};
 }
@@ -377,8 +426,9 @@ std::int64_t Fragments::usable(const NodeTable& nodes, PatternId pattern, Device
 std::int64_t Fragments::count_usable(const NodeTable& nodes, PatternId id, DeviceStateId state,
                                      std::int64_t cpu, const Take& take) {
   const Pattern& pattern = patterns_[id.index()];
-  std::int64_t sum = 0;
-  for (const Have& have : profile(nodes, state)) {
+  const std::span<const Have> haves = profile(nodes, state);
+  std::int64_t sum = turnover_ > 0 ? coming(pattern, state, take) : 0;
+  for (const Have& have : haves) {
     const Kinds& kinds = pattern.kinds[have.ask];
     if (kinds.scarce == 0) continue;
     const Ask& ask = kinds.ask;

@@ -6,7 +6,11 @@
 //              the kind is idle - once(k) (Weng et al., ATC 2023).
 //   filled(k)  the room that slots of this kind alone could fill: d_k n_k times the number of slots that fit. CPU that runs out
 //              before the devices do counts here, and only here.
-//   usable     sum over k of s_k (7 once(k) + filled(k))
+//   coming(k)  the room that work which ends may leave. For a kind of several whole devices: d_k n_k, times the chance of a slot.
+//              If m devices are missing where b are taken, that is (b - m + 1) / (b + 1). The b devices come free and a slot comes,
+//              each order is as likely, and m of them must be first. It ignores CPU.
+//              It counts with the turnover of the mix: where nothing ends it is 0.
+//   usable     sum over k of s_k (7 once(k) + filled(k) + 8 coming(k))
 // s_k is the pressure on the room of the kind, scaled to a sum of 2^16: w_k sqrt(d_k n_k), divided by the room that is left in the
 // whole cluster. That room is one slot plus the sum of filled(k) over all nodes.
 //   - The root is a compromise. Counting pods would hide large ones, counting devices would hide small ones.
@@ -25,13 +29,14 @@
 // The published amount, sum over k of w_k (idle - once(k)), is an operator's metric: the part of the idle devices that expected
 // work cannot use.
 //
-// Exact integers: thousandths of devices x 2^16 x 8, below 2^40 for 1024 devices. Cost: kinds with the same device request are
+// Exact integers: thousandths of devices x 2^16 x 16, below 2^41 for 1024 devices. Cost: kinds with the same device request are
 // examined together. Their answer is found once per device state; then a request costs O(1) where CPU is plentiful, else O(its kinds).
 // use() and weigh() cost O(nodes + different nodes x kinds): nodes with equal free room count once, and full ones not at all. A
 // pattern is the set of the mix's placement constraints that a node meets. At most 64 different constraints are used, those of the
 // heaviest kinds.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -66,6 +71,7 @@ class Fragments {
  public:
   static constexpr std::int64_t kWeights = 1 << 16;  // sum of the scarcity weights
   static constexpr std::int64_t kOnce = 7;           // of 8 parts
+  static constexpr std::int64_t kComing = 8;         // as much as the room that is there
 
   // Takes a mix over, and weighs it.
   void use(const Mix& mix, const NodeTable& nodes);
@@ -133,6 +139,19 @@ class Fragments {
 
     bool suits(std::uint64_t bits) const { return where == kAnywhere || (bits >> where & 1) != 0; }
   };
+  // Sums over the kinds that ask for several whole devices of one kind, up to so many.
+  struct Coming {
+    struct Sums {
+      std::int64_t asked = 0;    // s_k n_k
+      std::int64_t squares = 0;  // s_k n_k^2
+    };
+    ResourceId resource;
+    std::vector<Sums> up_to;
+
+    const Sums& of(std::int64_t devices) const {
+      return up_to[std::min(static_cast<std::size_t>(devices), up_to.size() - 1)];
+    }
+  };
   // The kinds of a pattern that ask for the same devices.
   struct Kinds {
     Ask ask;
@@ -149,6 +168,7 @@ class Fragments {
     std::uint64_t mask = 0;
     std::vector<Kinds> kinds;  // by ask
     std::vector<Step> steps;   // a kind each, of each ask by CPU
+    std::vector<Coming> coming;
   };
   // The room of a device state for an ask that fits at least once.
   struct Have {
@@ -156,9 +176,17 @@ class Fragments {
     std::uint32_t pieces = 0;
     std::int64_t once = 0;
   };
+  // The devices of one kind in a device state, and how many of them are free as a whole.
+  struct Whole {
+    ResourceId resource;
+    std::int64_t free = 0;
+    std::int64_t all = 0;
+  };
   struct Profile {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+    std::uint32_t wholes = 0;  // from here in wholes_
+    std::uint32_t wholes_end = 0;
     bool known = false;
   };
   // The room of an empty node.
@@ -191,6 +219,9 @@ class Fragments {
   std::vector<std::int64_t> room(const NodeTable& nodes);
   std::uint32_t bare_of(const NodeTable& nodes, NodeId node);
   Pattern make_pattern(std::uint64_t bits) const;
+  // Adds what these kinds expect of whole devices to come.
+  void add_coming(Pattern& pattern, const Kinds& kinds) const;
+  std::int64_t coming(const Pattern& pattern, DeviceStateId state, const Take& take) const;
   std::span<const Have> profile(const NodeTable& nodes, DeviceStateId state);
 
   std::vector<Ask> asks_;
@@ -200,6 +231,7 @@ class Fragments {
   bool given_ = false;
   std::int64_t devices_ = 0;
   std::int64_t idle_ = 0;  // at the last count
+  std::int64_t turnover_ = 0;
 
   // Whereabouts by bit. A bit keeps its meaning while the mix needs it, so that a new mix looks at nodes for new ones only.
   struct Where {
@@ -231,6 +263,7 @@ class Fragments {
   std::vector<Pattern> patterns_;
   std::vector<Profile> profiles_;  // by device state
   std::vector<Have> haves_;
+  std::vector<Whole> wholes_;
   std::uint64_t generation_ = 0;  // of the device states
   std::array<std::vector<Remembered>, 2> here_;
   std::uint64_t stamp_ = 0;  // of here_: grows with version_, and when the device states are numbered anew

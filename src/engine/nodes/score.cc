@@ -57,7 +57,7 @@ Score score_best_fit(const Site& site) {
   return {(left + 255'999) / 256'000, 0};
 }
 
-// 35 bits of loss, enough for 64 devices x 1000 x 2^16 x 8 parts (a larger one counts as that), 13 of what is left over: a device
+// 35 bits of loss, enough for 32 devices x 1000 x 2^16 x 16 parts (a larger one counts as that), 13 of what is left over: a device
 // weighs as much as 16 cores.
 std::int64_t fragmentation_key(const Site& site, std::int64_t lost) {
   const std::int64_t left = (clamped(site.cpu, kMostCpu) + 16 * clamped(site.idle, kMostIdle)) / 64;

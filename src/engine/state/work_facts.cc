@@ -37,6 +37,10 @@ Status check_slot(const WorkloadState& w, const SlotUpdate& update) {
               update.index);
 }
 
+bool runs(SlotState state) {
+  return state == SlotState::kBinding || state == SlotState::kRunning;
+}
+
 // A slot with quota only: its flavors or its place say so. Work that awaits nodes may be seen on a node.
 bool is_seen_without_node(const State& state, const Slot& slot, ChargeId noted, std::string_view node) {
   const bool quota_only =
@@ -243,7 +247,9 @@ Status State::workload_remove(const std::string& uid) {
   if (w.took_back) pending.wake_all();  // work that is suspended because of it
   for (std::size_t s = 0; s < w.sets.size(); ++s) {
     for (std::size_t i = 0; i < w.sets[s].slots.size(); ++i) {
-      if (w.sets[s].slots[i].state != SlotState::kAbsent) set_slot(*id, s, i, SlotState::kAbsent);
+      const SlotState was = w.sets[s].slots[i].state;
+      if (runs(was)) demand.ended(1);
+      if (was != SlotState::kAbsent) set_slot(*id, s, i, SlotState::kAbsent);
     }
   }
   settle(*id);
@@ -265,8 +271,11 @@ Status State::slot_update(const SlotUpdate& update) {
   const auto at = static_cast<std::size_t>(update.index);
   const Slot slot = w.sets[set].slots[at];
   if (w.held() > 0) news.holds_suspect = true;  // with this slot gone, what is held may make no whole gang
-  const bool ran = slot.state == SlotState::kBinding || slot.state == SlotState::kRunning;
-  if (ran && (planes_of(update.state) & kNowBit) == 0) ++outside_version;
+  const bool ran = runs(slot.state);
+  if (ran && (planes_of(update.state) & kNowBit) == 0) {
+    ++outside_version;
+    demand.ended(1);
+  }
   switch (update.state) {
     case SlotState::kHeld:
       return fail(ErrorCode::kInvalid, "workload {}: a hold is decided, not seen", w.name);

@@ -193,13 +193,53 @@ TEST(Demand, AGivenMixStandsUntilItIsTakenBack) {
   EXPECT_EQ(demand.mix().kinds[0].kind.key, seen.key);
 }
 
+TEST(Demand, TurnoverIsTheShareOfTheSlotsThatHaveEnded) {
+  Bench bench;
+  const Kind one = Bench::kind(bench.shape(1000, 1, 1000));
+  Demand demand;
+  demand.saw(one, 100);
+  ASSERT_TRUE(demand.look());
+  EXPECT_EQ(demand.mix().turnover, 0);
+  demand.ended(50);
+  EXPECT_FALSE(demand.look()) << "nothing has arrived since";
+  demand.saw(one, 100);
+  ASSERT_TRUE(demand.look());
+  EXPECT_EQ(demand.mix().turnover, 2);
+  for (int i = 0; i < 40'000; ++i) {
+    demand.ended(1);
+    demand.saw(one, 1);
+    demand.look();
+  }
+  EXPECT_EQ(demand.mix().turnover, Mix::kMostTurnover) << "old arrivals are forgotten";
+  for (int i = 0; i < 40'000; ++i) {
+    demand.saw(one, 1);
+    demand.look();
+  }
+  EXPECT_LT(demand.mix().turnover, Mix::kMostTurnover / 2) << "old departures are, too";
+}
+
+TEST(Demand, AGivenMixFollowsTheTurnover) {
+  Bench bench;
+  const FrozenKind given{Bench::kind(bench.shape(4000, 2, 1000)), 3};
+  Demand demand;
+  demand.give({&given, 1});
+  ASSERT_TRUE(demand.look());
+  demand.saw(given.kind, 100);
+  demand.ended(100);
+  ASSERT_TRUE(demand.look());
+  EXPECT_TRUE(demand.mix().given);
+  EXPECT_EQ(demand.mix().turnover, Mix::kMostTurnover);
+  EXPECT_EQ(demand.mix().unseen, 0);
+  ASSERT_EQ(demand.mix().kinds.size(), 1u);
+}
+
 // The definition in the header, written plainly.
 struct Plain {
   std::int64_t cpu, count, milli, scarce;
   bool suits;
 };
 std::int64_t plain_usable(std::int64_t cpu, const std::vector<std::int64_t>& free,
-                          const std::vector<Plain>& kinds) {
+                          const std::vector<Plain>& kinds, std::int64_t turnover) {
   std::int64_t sum = 0;
   for (const Plain& k : kinds) {
     if (!k.suits) continue;
@@ -208,6 +248,13 @@ std::int64_t plain_usable(std::int64_t cpu, const std::vector<std::int64_t>& fre
     for (const std::int64_t f : free) {
       slots += f / k.milli;
       if (f >= k.milli) once += f;
+    }
+    const auto all = static_cast<std::int64_t>(free.size());
+    if (k.milli == 1000 && k.count > 1 && k.count <= all) {
+      const std::int64_t missing = std::max<std::int64_t>(0, k.count - slots);
+      const std::int64_t busy = all - k.count + missing;
+      sum +=
+          k.scarce * 8 * 1000 * k.count * turnover * (busy - missing + 1) / (busy + 1) / Mix::kMostTurnover;
     }
     slots /= k.count;
     if (k.cpu > 0) slots = std::min(slots, cpu / k.cpu);
@@ -225,8 +272,9 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
       {bench.shape(16'000, 2, 1000), 2}, {bench.shape(0, 1, 500), 1},
       {bench.shape(9000, 0, 0), 4},      {bench.shape(1000, 1, 1000, {{"model", "x"}}), 2},
       {bench.shape(250, 1, 10), 40},     {bench.shape(400, 1, 10), 20}};
+  Mix mix = mix_of(kinds);
   Fragments fragments;
-  fragments.use(mix_of(kinds), bench.nodes);
+  fragments.use(mix, bench.nodes);
   // Two nodes of 4 devices. For each kind: weight x root of its devices, over the room left in both nodes and one slot.
   const std::vector<double> pressure{
       5 * std::sqrt(1.0) / (8000 + 1000), 3 * std::sqrt(0.3) / (2 * 12 * 300 + 300),
@@ -238,7 +286,11 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
     return static_cast<std::int64_t>(std::lround(pressure[kind] * Fragments::kWeights / whole));
   };
   Random random(3);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 4000; ++round) {
+    if (round % 1000 == 999) {
+      mix.turnover += 2;
+      fragments.use(mix, bench.nodes);
+    }
     std::vector<std::int64_t> free;
     std::vector<DeviceStates::Free> devices;
     for (int i = 0; i < 4; ++i) {
@@ -253,7 +305,7 @@ TEST(Fragments, UsableRoomIsWhatTheDefinitionSays) {
         {1000, 1, 1000, share(4), false},  {250, 1, 10, share(5), true},  // up to 256 in a node
         {400, 1, 10, share(6), true}};
     const std::int64_t got = fragments.usable(bench.nodes, fragments.pattern(bench.nodes, node), state, cpu);
-    const std::int64_t want = plain_usable(cpu, free, plain);
+    const std::int64_t want = plain_usable(cpu, free, plain, mix.turnover);
     // Shares are rounded to 2^-16, and weights to 2^-20.
     EXPECT_NEAR(static_cast<double>(got), static_cast<double>(want), 3 * 7.0 * 8 * 4000) << round;
     // A table gives what the direct evaluation gives.
@@ -342,6 +394,32 @@ TEST(Fragments, WholeNodesAreExpectedBeforeTheFirstRequest) {
   ASSERT_TRUE(demand.look());
   c.fragments.use(demand.mix(), c.nodes);
   EXPECT_LT(c.key(c.small[0], c.one), c.key(c.large, c.one));
+}
+
+// Work that ends may make the room of a node whole, the sooner the less of it is missing.
+TEST(Fragments, ANodeThatIsNearlyFreeStaysSoWhereWorkEnds) {
+  Bench c;
+  const NodeId nearly = c.node("nearly", 8, 128);
+  const NodeId half = c.node("half", 8, 128);
+  const auto use = [&](NodeId node, std::uint16_t devices) {
+    Grant grant;
+    for (std::uint16_t device = 0; device < devices; ++device) grant.pieces.push_back({device});
+    c.nodes.charge(node, c.shape(1000, devices, 1000), grant, kBothPlanes, +1);
+  };
+  use(nearly, 1);
+  use(half, 4);
+  const Shape one = c.shape(1000, 1, 1000);
+  Mix mix = mix_of({{one, 4}, {c.shape(4000, 4, 1000), 1}, {c.shape(8000, 8, 1000), 4}});
+  Fragments fragments;
+  const auto key = [&](NodeId id) {
+    return score(c.nodes, fragments, id, one, c.nodes.device_states().request(one.devices), 0, Mode::kStart)
+        .key;
+  };
+  fragments.use(mix, c.nodes);
+  EXPECT_LT(key(nearly), key(half)) << "where nothing ends, 4 devices are worth more than 7";
+  mix.turnover = Mix::kMostTurnover;
+  fragments.use(mix, c.nodes);
+  EXPECT_GT(key(nearly), key(half));
 }
 
 TEST(Fragments, RoomIsDearerTheLessIsLeft) {
