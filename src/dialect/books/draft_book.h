@@ -3,6 +3,7 @@
 // An index is stable until erase(), and is used again after that. Cost: O(1) per draft, O(log n) per dependency.
 #pragma once
 
+#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/reused.h"
 #include "base/shared.h"
 #include "base/text_index.h"
@@ -56,9 +56,10 @@ struct Role {
   bool declared = false;                  // made from what pods of its gang say of this part (SaidGang::pods)
   Shared<std::set<std::int64_t>> holes = {};     // slots without a pod
   Shared<std::set<std::int64_t>> expected = {};  // of these, those that wait for members which are to come
-  FlatMap<SelectorBook::Number, std::int64_t> selected = {};  // how many of its pods each selector selects
-  std::string part = {};                                      // of its gang (Membership::part)
-  bool kept = false;                                          // Membership::kept
+  boost::container::flat_map<SelectorBook::Number, std::int64_t> selected =
+      {};                 // how many of its pods each selector selects
+  std::string part = {};  // of its gang (Membership::part)
+  bool kept = false;      // Membership::kept
   Turn turn = Turn::kAny;
 };
 
@@ -153,10 +154,10 @@ struct Draft {
   // move them to another queue.
   std::optional<std::pair<std::string_view, std::string>> queue_mark;
   bool charged = false;  // it comes from the bind of one of its pods
-  FlatMap<PriorityKey, std::int64_t> priorities;
-  FlatMap<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
-  bool loose = false;                         // the patience of that has ended
-  SaidByPods said;                            // the same of a gang with parts (Membership::said)
+  boost::container::flat_map<PriorityKey, std::int64_t> priorities;
+  boost::container::flat_map<std::int64_t, std::int64_t> sizes;  // as members say; 0 = unreadable
+  bool loose = false;                                            // the patience of that has ended
+  SaidByPods said;  // the same of a gang with parts (Membership::said)
   std::shared_ptr<const std::vector<std::string>> depends;  // DraftBook::set_depends(); nullptr: on nothing
   std::string refused;                                      // the engine's message
   std::vector<PodSelector> selectors;                       // in use for its templates

@@ -367,8 +367,8 @@ class DraftSettings::OfPods {
   }
 
   // An owner without pods: as its pods will say.
-  FlatMap<PriorityKey, std::int64_t> priorities_of_templates() const {
-    FlatMap<PriorityKey, std::int64_t> out;
+  boost::container::flat_map<PriorityKey, std::int64_t> priorities_of_templates() const {
+    boost::container::flat_map<PriorityKey, std::int64_t> out;
     if (owner_ == nullptr) return {{priority_key(pod_), 1}};
     for (const AskedSet& set : owner_->ask.sets) {
       const PodSpec& spec = *set.spec;
@@ -379,7 +379,7 @@ class DraftSettings::OfPods {
 
   void find_priority() {
     bool first_priority = true;
-    FlatMap<PriorityKey, std::int64_t> priorities;
+    boost::container::flat_map<PriorityKey, std::int64_t> priorities;
     if (first_ == nullptr) priorities = priorities_of_templates();
     std::string_view of_all = owner_ != nullptr ? owner_->ask.priority_class : std::string_view();
     if (group_ != nullptr) of_all = class_of_group();
