@@ -138,6 +138,11 @@ spec:
   EXPECT_EQ(pod.spec.pod->requests.get("example.com/fpga"), 1000);
 }
 
+// The text with a value in place of the word.
+std::string filled_in(std::string text, std::string_view word, std::string_view value) {
+  return text.replace(text.find(word), word.size(), value);
+}
+
 TEST(Decode, ResizeInFlightCountsTheLargest) {
   const std::string resized = R"(
 apiVersion: v1
@@ -149,9 +154,8 @@ status:
   conditions: [{type: PodResizePending, status: "CONDITION", reason: Infeasible}]
   containerStatuses: [{name: c, allocatedResources: {cpu: "1"}, resources: {requests: {cpu: 1500m}}}]
 )";
-  std::string feasible = resized, infeasible = resized;
-  feasible.replace(feasible.find("CONDITION"), 9, "False");
-  infeasible.replace(infeasible.find("CONDITION"), 9, "True");
+  const std::string feasible = filled_in(resized, "CONDITION", "False");
+  const std::string infeasible = filled_in(resized, "CONDITION", "True");
   EXPECT_EQ(pod_of(feasible).spec.pod->requests.get("cpu"), 2000);
   EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 1500);
   EXPECT_EQ(pod_of(feasible).spec.pod->requests.get("memory"), 1ll << 30);
@@ -174,9 +178,8 @@ status:
   conditions: [{type: PodResizePending, status: "True", reason: REASON}]
   containerStatuses: [{name: c, resources: {}}, {name: untold}]
 )";
-  std::string deferred = text, infeasible = text;
-  deferred.replace(deferred.find("REASON"), 6, "Deferred");
-  infeasible.replace(infeasible.find("REASON"), 6, "Infeasible");
+  const std::string deferred = filled_in(text, "REASON", "Deferred");
+  const std::string infeasible = filled_in(text, "REASON", "Infeasible");
   EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("cpu"), 5000);
   EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 4000);
   EXPECT_THAT(pod_of(infeasible).spec.pod->claim.requests,
@@ -222,9 +225,8 @@ status:
   allocatedResources: {cpu: "1", memory: 8Gi}
   resources: {requests: {cpu: 1500m}}
 )";
-  std::string deferred = whole, infeasible = whole;
-  deferred.replace(deferred.find("REASON"), 6, "Deferred");
-  infeasible.replace(infeasible.find("REASON"), 6, "Infeasible");
+  const std::string deferred = filled_in(whole, "REASON", "Deferred");
+  const std::string infeasible = filled_in(whole, "REASON", "Infeasible");
   EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("cpu"), 2000);
   EXPECT_EQ(pod_of(infeasible).spec.pod->requests.get("cpu"), 1500);
   EXPECT_EQ(pod_of(deferred).spec.pod->requests.get("memory"),
