@@ -147,8 +147,8 @@ void Attempt::choose_group(Parked& why) const {
       places_are_unknown(state_, w_))
     return;
   // Work that has had its fair turn may not evict by shares until something changes; work behind it may.
-  if (shares_dominantly(state_, c.queue) && w_.took_fairly_at == state_.outside_version) return;
-  if (w_.lost_force_at == state_.outside_version) return;  // the same of room that it took by force
+  if (shares_dominantly(state_, c.queue) && w_.takings.fairly_at == state_.outside_version) return;
+  if (w_.takings.lost_force_at == state_.outside_version) return;  // the same of room that it took by force
   if (is_patient(state_, w_) || state_.done.is(id_, Done::kYielded)) return;
   why.group = State::kin_of(c);
 }

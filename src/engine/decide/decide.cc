@@ -87,7 +87,7 @@ std::vector<Decision> Decider::run() {
     const bool may_be_placed = state_.news.unplaced && !state_.unplaced.empty();
     if (state_.news.gained_nodes.empty() && state_.news.gained_roots.empty() && !state_.news.gained_now &&
         !state_.news.holds_suspect && !state_.accounts.counted().news().any() && !may_be_placed &&
-        !state_.pending.next().valid() && !end_broken())
+        !state_.pending.next().valid() && !end_broken() && !round_.decisions.reprieve())
       break;
   }
   if (state_.news.holds_later && some_hold_has_its_room()) state_.news.look_at_holds = state_.now + 1;

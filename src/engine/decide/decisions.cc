@@ -46,7 +46,7 @@ void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
   begun.stretch = stretch_;
   const std::size_t at = begun.start;
   note_begun(id, begun, is_new, placed);
-  if (w.running() == 0) w.took_at = kEndOfTime;
+  if (w.running() == 0) w.takings.at = kEndOfTime;
   for (const PlacedSlot& p : placed) {
     state_.set_slot(id, p.set, p.slot, SlotState::kBinding, p.node, p.charge, p.grant, kBothPlanes);
   }
@@ -67,7 +67,10 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
   const std::size_t decided = out_.size();
+  const bool is_near = must_be_near(plan.placed);
+  if (is_near) takers_.try_emplace(id.value, state_.workloads[id.index()].takings);
   for (const auto& victim : plan.victims) {
+    if (is_near && !victim.holder) yields_.push_back(yield_of(victim, id));
     const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
     if (victim.holder) {
       note_loss(state_, victim.workload, id, victim.why);
@@ -83,10 +86,10 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   if (some_yield) settle_begun();
   WorkloadState& w = state_.workloads[id.index()];
   for (const auto& victim : plan.victims) {
-    if (victim.why == ReasonCode::kReclaimedFairly) w.took_fairly_at = state_.outside_version;
-    if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.took_by_force = true;
+    if (victim.why == ReasonCode::kReclaimedFairly) w.takings.fairly_at = state_.outside_version;
+    if (victim.why == ReasonCode::kReclaimedWhileBorrowing) w.takings.by_force = true;
   }
-  if (!plan.victims.empty()) w.took_at = state_.now;
+  if (!plan.victims.empty()) w.takings.at = state_.now;
   state_.done.note(id, Done::kSettled);
   w.held_band = saturating_sub(claim_of(w).priority, w.priority);
   for (const PlacedSlot& p : plan.placed) {

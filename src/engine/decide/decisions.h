@@ -15,12 +15,16 @@
 //     it, since the eviction was needed beside that start.
 //   - A hold that becomes a start is reported as a start only.
 //
+// An eviction for work that must be near to pods is net, too. Pods that start later in the same decide() may be near enough, so that the
+// work fits beside what has yielded for it. Then that has not yielded (decisions_reprieve.cc), and is not evicted in this decide().
+//
 // Cost: nothing where nothing borrows. Otherwise one search for places for work that could be within its own quota. If that finds
 // none, O(log n) searches, for n starts on borrowed quota.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +56,9 @@ class Decisions {
   void evict(WorkloadId id, Reason reason, std::string beneficiary, std::int64_t cost, PlaneMask freed,
              const SlotNames& part = {});
   void release_hold(WorkloadId id, Reason reason, PlaneMask freed);
+  // Takes evictions back that starts of this decide() have made needless. True: there were some. O(evictions for work that must be near
+  // to pods x decisions).
+  bool reprieve();
 
   // In this decide() it starts where there is room, and takes nothing.
   bool takes_nothing(WorkloadId id) const;
@@ -91,6 +98,18 @@ class Decisions {
     TimeMs took_at = kEndOfTime;
   };
 
+  // An eviction for work that must be near to pods, and its workload as it was before.
+  struct Yield {
+    WorkloadId workload;
+    WorkloadId to;
+    std::size_t at = 0;  // in out_
+    std::vector<std::pair<SlotName, SlotState>> slots;
+    Progress progress;
+    TimeMs started = 0;
+    TimeMs evicted_at = 0;
+    Takings takings;
+  };
+
   SlotPlacement placement(std::uint32_t set, std::uint32_t index, NodeId node, GrantId grant) const;
   void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
   bool started_now(const VictimPlan::Victim& victim) const;
@@ -113,6 +132,14 @@ class Decisions {
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;
   void settle_begun();
+  bool must_be_near(const std::vector<PlacedSlot>& placed) const;
+  Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
+  bool reprieve(WorkloadId id);
+  bool overtakes(const std::string& uid) const;
+  std::vector<Slot> placed_now() const;
+  bool may_stay(const std::vector<std::size_t>& yields);
+  void keep(const Yield& yield);
+  void give_back_takings(WorkloadId id);
 
   State& state_;
   std::vector<Decision> out_;
@@ -122,6 +149,8 @@ class Decisions {
   std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
   std::vector<std::pair<QueueId, std::size_t>>
       passed_;  // for cancel_behind(): a strict queue, and a place in out_
+  std::vector<Yield> yields_;
+  std::map<std::uint32_t, Takings> takers_;  // before others yielded for them; of yields_
 };
 
 }  // namespace berth::engine

@@ -19,7 +19,7 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
   if (is_new) {
     begun.ran = w.running() > 0;
     begun.progress = w.progress;
-    begun.took_at = w.took_at;
+    begun.took_at = w.takings.at;
     state_.done.note(id, begun.ran ? Done::kSettled : Done::kBegun);
   }
   if (begun.decisions.empty() || begun.decisions.back() != begun.start)
@@ -71,7 +71,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   if (!begun.ran && w.running() == 0) {  // as if it had never been
     w.started = 0;
     w.progress = begun.progress;
-    w.took_at = begun.took_at;
+    w.takings.at = begun.took_at;
   }
   state_.done.note(id, Done::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);

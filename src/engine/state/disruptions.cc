@@ -32,6 +32,15 @@ std::string_view Disruptions::use(const std::vector<std::string>& of_pod, TimeMs
   return beyond;
 }
 
+void Disruptions::give_back(const std::vector<std::string>& of_pod) {
+  for (const std::string& name : of_pod) {
+    const auto it = budgets_.find(name);
+    if (it == budgets_.end() || it->second.used == 0) continue;
+    --it->second.used;
+    ++version_;
+  }
+}
+
 std::int64_t Disruptions::left(const std::string& name, TimeMs now) const {
   const auto it = budgets_.find(name);
   if (it == budgets_.end()) return kInt64Max;

@@ -26,6 +26,8 @@ class Disruptions {
   void remove(const std::string& name);
   // The eviction of a pod with these budgets has been decided. The first of them that did not allow it; "": all did.
   std::string_view use(const std::vector<std::string>& of_pod, TimeMs now);
+  // That pod stays after all.
+  void give_back(const std::vector<std::string>& of_pod);
   // How many more pods of it may go; kInt64Max for one that was not told.
   std::int64_t left(const std::string& name, TimeMs now) const;
   // Goes up with each change.

@@ -41,7 +41,7 @@ std::string class_key(const State& state, const WorkloadState& w, WorkloadId id)
   // Work that has slots on nodes already must be placed near them: a class of its own.
   if (w.running() > 0 || w.releasing() > 0) put_all(key, '#', id.value, w.is_broken() ? "!" : "");
   if (w.admitted && w.running() == 0) key += '^';
-  if (w.patient_until > 0) put_all(key, '~', w.patient_until);
+  if (w.takings.patient_until > 0) put_all(key, '~', w.takings.patient_until);
   if (w.delays_preemption()) put_all(key, 't', w.preempts_from());
   return key;
 }

@@ -118,6 +118,17 @@ struct Endings {
   }
 };
 
+// The room that others gave up for a workload, and its losses of such room (preempt/rights/force.h).
+struct Takings {
+  std::uint64_t fairly_at = 0;      // the outside_version at which it took a fair share of others
+  bool by_force = false;            // borrowing, and has lost no room since
+  std::uint64_t lost_force_at = 0;  // the outside_version at which it lost some after that
+  bool while_borrowing = false;     // from work of its own queue, and has lost no room since
+  TimeMs at = kEndOfTime;           // when others last gave up room for it, if it has lost none since
+  std::int64_t losses = 0;          // to other queues, one soon after the other
+  TimeMs patient_until = 0;         // and takes nothing before
+};
+
 struct WorkloadState {
   bool used = false;
   std::string uid;
@@ -159,16 +170,9 @@ struct WorkloadState {
   std::uint64_t hold_order = 0;
   bool placed_elsewhere =
       false;  // while it holds room that must be near its other pods, another client placed one of them
-  std::uint64_t took_fairly_at = 0;   // the outside_version at which it took a fair share of others
-  bool took_by_force = false;         // borrowing (preempt/rights/force.h), and has lost no room since
-  std::uint64_t lost_force_at = 0;    // the outside_version at which it lost some after that
-  bool took_while_borrowing = false;  // from work of its own queue, and has lost no room since
-  bool took_back = false;             // what a queue had borrowed so, or by force: TakenBack
-  TimeMs took_at = kEndOfTime;        // when others last gave up room for it, if it has lost none since
-  std::int64_t losses =
-      0;  // to other queues, one soon after the other, of what it so took (preempt/rights/force.h)
-  TimeMs patient_until = 0;  // and takes nothing before
-  bool withdraw = false;     // the next decide() ends its slots
+  Takings takings;
+  bool took_back = false;  // what a queue had borrowed by force, or from its own work: TakenBack
+  bool withdraw = false;   // the next decide() ends its slots
   std::string withdraw_why;
 
   std::int64_t waiting() const { return sum(&PodSetState::waiting); }
@@ -188,8 +192,8 @@ struct WorkloadState {
   bool delays_preemption() const { return delays->preempts_after > 0; }
   // Before this time it preempts nothing.
   TimeMs preempts_from() const {
-    if (!delays_preemption()) return patient_until;
-    return std::max(patient_until,
+    if (!delays_preemption()) return takings.patient_until;
+    return std::max(takings.patient_until,
                     saturating_add(std::max(created, delays->evicted_at), delays->preempts_after));
   }
   // The time from which it stands in line.

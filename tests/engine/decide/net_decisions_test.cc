@@ -1,6 +1,7 @@
 // The decisions of one decide() are net (engine/decide/decisions.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/tests_support.h"
@@ -99,6 +100,93 @@ TEST(NetDecisions, AStartThatIsTakenBackMakesNoVictimsBesideIt) {
   ok(e.audit());
   EXPECT_EQ(all, (std::map<std::string, DecisionKind>{{"borrower", DecisionKind::kStart}}));
   EXPECT_EQ(e.decide(2001).size(), 0U) << "late needs the room of owner, and borrower alone borrows";
+}
+
+// `next` must be near to a pod of the team in its zone. `sole` is the only one, and lets none of `next` come to zone z1. So it is evicted,
+// and `next` may be the first of the team anywhere.
+class NeedlessEviction : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ok(e.apply(TopologyUpsert{{"default", {"zone", "host"}}}));
+    ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+    for (const std::string number : {"1", "2"})
+      ok(e.apply(gpu_node("n" + number, 8, {{"host", "n" + number}, {"zone", "z" + number}})));
+    queue.preemption.minimum_runtime = kRun;
+    ok(e.apply(QueueUpsert{queue}));
+    ok(e.apply(DisruptionBudgetUpdate{"budget", 1}));
+    ok(e.apply(WorkloadUpsert{sole()}));
+    ASSERT_EQ(e.decide(1000).size(), 1U);
+    ok(e.apply(SlotUpdate{"sole", 0, 0, SlotState::kRunning, "n1"}));
+    ok(e.apply(WorkloadUpsert{next()}));
+  }
+
+  static Workload of_team(const std::string& uid, std::int64_t priority, int gpus, const std::string& node) {
+    Workload w = gang_workload(uid, 1, gpus, priority, "q");
+    auto& pod = w.root.pod_sets.front().pod;
+    pod.selected = std::vector<std::string>{"team"};
+    if (!node.empty()) pod.node_selector = Labels{{"host", node}};
+    return w;
+  }
+  static Workload sole() {
+    Workload w = of_team("sole", 10, 4, "n1");
+    auto& pod = w.root.pod_sets.front().pod;
+    pod.terms = std::vector<CountedTerm>{{TermKind::kApart, "next", "zone"}};
+    pod.budgets = std::vector<std::string>{"budget"};
+    w.restart = {100'000, 0, 0};
+    return w;
+  }
+  static Workload next() {
+    Workload w = of_team("next", 100, 1, "");
+    auto& pod = w.root.pod_sets.front().pod;
+    pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "team", "zone"}};
+    pod.selected = std::vector<std::string>{"next", "team"};
+    return w;
+  }
+
+  static constexpr TimeMs kRun = 60'000;
+  Engine e;
+  Queue queue = std::get<QueueUpsert>(gpu_queue("q", "", 32)).queue;
+};
+
+TEST_F(NeedlessEviction, StandsWhereNothingElseStarts) {
+  EXPECT_EQ(
+      kinds(e.decide(1000 + kRun)),
+      (std::map<std::string, DecisionKind>{{"sole", DecisionKind::kEvict}, {"next", DecisionKind::kHold}}));
+  ok(e.audit());
+}
+
+TEST_F(NeedlessEviction, IsTakenBackWhereAPodStartsThatIsNearEnough) {
+  ok(e.apply(WorkloadUpsert{of_team("mate", 0, 1, "n2")}));
+  EXPECT_EQ(
+      kinds(e.decide(1000 + kRun)),
+      (std::map<std::string, DecisionKind>{{"mate", DecisionKind::kStart}, {"next", DecisionKind::kStart}}));
+  ok(e.audit());
+  EXPECT_TRUE(has_running(e, "sole"));
+  EXPECT_TRUE(e.decide(2000 + kRun).empty());
+  // As if it had never been evicted: its run began then, and its budget has one eviction left.
+  ok(e.apply(gang("urgent", 1, 8, 200, "q")));
+  ok(e.apply(gang("urgent too", 1, 8, 200, "q")));
+  const auto all = e.decide(3000 + kRun);
+  const auto yields = std::find_if(all.begin(), all.end(), [](const Decision& d) {
+    return d.kind == DecisionKind::kEvict && d.workload == "sole";
+  });
+  ASSERT_NE(yields, all.end());
+  EXPECT_EQ(yields->cost, 4 * (kRun + 2000)) << "its whole run is lost";
+  EXPECT_EQ(yields->reason.detail, "");
+  ok(e.audit());
+}
+
+TEST_F(NeedlessEviction, StandsWhereItsRoomHasBeenTaken) {
+  ok(e.apply(WorkloadUpsert{of_team("mate", 0, 1, "n2")}));
+  Workload large = gang_workload("large", 1, 6, 50, "q");
+  large.root.pod_sets.front().pod.node_selector = Labels{{"host", "n1"}};
+  ok(e.apply(WorkloadUpsert{large}));
+  EXPECT_EQ(kinds(e.decide(1000 + kRun)),
+            (std::map<std::string, DecisionKind>{{"sole", DecisionKind::kEvict},
+                                                 {"large", DecisionKind::kHold},
+                                                 {"mate", DecisionKind::kStart},
+                                                 {"next", DecisionKind::kStart}}));
+  ok(e.audit());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ FairOrder::FairOrder(State& state, WorkloadId preemptor, std::span<const QuotaIt
       candidates_(candidates),
       by_final_(state.config.fair_strategy != FairStrategy::kInitialShare),
       by_initial_(state.config.fair_strategy != FairStrategy::kFinalShare),
-      had_its_turn_(state.workloads[preemptor.index()].took_fairly_at == state.outside_version) {
+      had_its_turn_(state.workloads[preemptor.index()].takings.fairly_at == state.outside_version) {
   for (QueueId at = queue_; at.valid(); at = state_.quota.parent(at)) path_.push_back(at);
   children_.resize(state_.quota.size());
   for (std::size_t q = 0; q < state_.quota.size(); ++q) {

@@ -49,11 +49,12 @@ std::vector<QuotaItem> borrowed(const State& state, const WorkloadState& w,
 
 // `v` is about to lose room that it took.
 void count_loss(const State& state, WorkloadState& v, ReasonCode why) {
-  const TimeMs took_at = std::exchange(v.took_at, kEndOfTime);
+  const TimeMs took_at = std::exchange(v.takings.at, kEndOfTime);
   if (took_at == kEndOfTime || why == ReasonCode::kPreempted) return;
-  if (state.now - took_at >= kKept) v.losses = 0;
-  if (++v.losses < kLossesInARow) return;
-  v.patient_until = state.now + doubled(kFirstPatience, v.losses - kLossesInARow, kMostPatience);
+  if (state.now - took_at >= kKept) v.takings.losses = 0;
+  if (++v.takings.losses < kLossesInARow) return;
+  v.takings.patient_until =
+      state.now + doubled(kFirstPatience, v.takings.losses - kLossesInARow, kMostPatience);
 }
 
 }  // namespace
@@ -96,8 +97,8 @@ Reason no_victims(const State& state, const WorkloadState& w) {
   const PreemptionPolicy& policy = state.queues[w.queue.index()].spec.preemption;
   Reason out{ReasonCode::kNoVictims, "", "its pods have preemptionPolicy: Never", 0, 0, 0, {}};
   if (!w.may_preempt) return out;
-  if (state.now < w.patient_until) {
-    out.detail = fmt::format("paused: what it preempted was lost {} times in a row", w.losses);
+  if (state.now < w.takings.patient_until) {
+    out.detail = fmt::format("paused: what it preempted was lost {} times in a row", w.takings.losses);
   } else if (is_patient(state, w)) {
     out.detail = "not yet: its preemption delay has not passed";
   } else {
@@ -109,7 +110,8 @@ Reason no_victims(const State& state, const WorkloadState& w) {
 
 bool may_borrow_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
   return state.queues[w.queue.index()].spec.preemption.borrow_within != BorrowWithin::kNever &&
-         w.lost_force_at != state.outside_version && who_would_take_back(state, w, request) == nullptr;
+         w.takings.lost_force_at != state.outside_version &&
+         who_would_take_back(state, w, request) == nullptr;
 }
 
 std::string why_not_by_force(const State& state, const WorkloadState& w, std::span<const QuotaItem> request) {
@@ -126,15 +128,15 @@ std::string why_not_while_borrowing(const State& state, const WorkloadState& w,
 
 void note_gain(State& state, WorkloadId taker, std::span<const PlacedSlot> placed) {
   WorkloadState& w = state.workloads[taker.index()];
-  w.took_while_borrowing = w.took_while_borrowing || !borrowed(state, w, placed).empty();
+  w.takings.while_borrowing = w.takings.while_borrowing || !borrowed(state, w, placed).empty();
 }
 
 void note_loss(State& state, WorkloadId victim, WorkloadId to, ReasonCode why) {
   WorkloadState& v = state.workloads[victim.index()];
   count_loss(state, v, why);
-  const bool by_force = std::exchange(v.took_by_force, false);
-  const bool while_borrowing = std::exchange(v.took_while_borrowing, false);
-  if (by_force) v.lost_force_at = state.outside_version;
+  const bool by_force = std::exchange(v.takings.by_force, false);
+  const bool while_borrowing = std::exchange(v.takings.while_borrowing, false);
+  if (by_force) v.takings.lost_force_at = state.outside_version;
   if ((!by_force && !while_borrowing) || why != ReasonCode::kReclaimed) return;
   auto& all = state.queues[v.queue.index()].taken_back;
   std::erase_if(all, [&](const TakenBack& taken) { return !is_there(state, taken) || taken.by == to; });
