@@ -1,7 +1,7 @@
 // JobSets with their own controller. They wait while there is no room, and start whole. Work of higher priority displaces them whole,
 // without a failed try; they start again, and finish.
 //
-// The controllers take minutes to build, so that the tests of kinds skip themselves without them (with BERTH_E2E_KINDS=required they fail):
+// The controllers take minutes to build, so that the tests of kinds skip themselves without them (kinds_fixture.h, need_controllers()):
 //   scripts/controllers build jobset && build/release/tests/e2e/test_e2e --gtest_filter='BerthKinds.*'
 #include <functional>
 #include <nlohmann/json.hpp>
