@@ -223,7 +223,7 @@ std::string to_text(const Reason& r) {
     case ReasonCode::kInvalid:
       return fmt::format("invalid: {}", r.detail);
     case ReasonCode::kUnsupported:
-      return fmt::format("not supported by this version of Berth: {}", r.detail);
+      return fmt::format("cannot be honoured: {}", r.detail);
     case ReasonCode::kInactive:
       return "suspended or inactive: it waits until its owner resumes it";
     case ReasonCode::kClaim:
