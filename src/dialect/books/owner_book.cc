@@ -272,6 +272,14 @@ OwnedPlace OwnerBook::place_of(const Membership& membership, const Pod& pod) con
   return owner != nullptr ? owner->ask.kind->place_of(owner->ask, pod) : OwnedPlace{0, index_of(pod)};
 }
 
+std::optional<AskedPod> OwnerBook::as_asked(const Membership& membership, std::size_t set, const Pod& pod,
+                                            const PodTemplate& shape) const {
+  const OwnerRecord* owner = membership.kind == GangKind::kOwner ? find(membership.uid) : nullptr;
+  if (owner == nullptr || owner->ask.kind->as_asked == nullptr || set >= owner->ask.sets.size())
+    return std::nullopt;
+  return owner->ask.kind->as_asked(owner->ask, set, pod, shape);
+}
+
 std::vector<std::string> OwnerBook::keys_of(const Meta& pod) const {
   std::vector<std::string> out;
   if (const auto group = group_of(pod)) out.push_back(owner_key(group->kind, pod.ns, group->named.owner));

@@ -92,6 +92,9 @@ class OwnerBook {
   Membership membership_of(const Pod& pod, bool waits) const;
   // The slot of a pod within its gang, where something names it.
   OwnedPlace place_of(const Membership& membership, const Pod& pod) const;
+  // The same pod as its owner's template has it (OwnerKind::as_asked).
+  std::optional<AskedPod> as_asked(const Membership& membership, std::size_t set, const Pod& pod,
+                                   const PodTemplate& shape) const;
   // The keys by which work depends on the owners in the chain of a pod.
   std::vector<std::string> keys_of(const Meta& pod) const;
 

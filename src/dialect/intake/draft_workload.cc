@@ -62,6 +62,14 @@ Group& innermost(Group& root, const std::vector<GangRing>& rings) {
   return *at;
 }
 
+// The pod set in Kueue's Workload of which it is one part of several: one flavor is for all of them. "": it is whole.
+std::string flavor_group_of(const Draft& draft, const OwnerRecord* owner, std::size_t role) {
+  if (owner == nullptr || owner->ask.sets.size() != draft.roles.size()) return {};
+  const auto& sets = owner->ask.sets;
+  const bool goes_on = role + 1 < sets.size() && sets[role + 1].continues;
+  return sets[role].continues || goes_on ? set_name(owner->ask, role) : std::string();
+}
+
 Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings& settings) {
   Group root;
   bool grouped = false;  // some role has a topology request of its own
@@ -80,6 +88,7 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
       selected.insert(selected.end(), settings.selected[i].begin(), settings.selected[i].end());
     }
     if (i < settings.budgets.size() && !settings.budgets[i].empty()) set.pod.budgets = settings.budgets[i];
+    set.flavor_group = flavor_group_of(draft, owner, i);
     set.count = settings.counts[i].count;
     set.least = settings.counts[i].least;
     if (i < settings.kept.size() && settings.kept[i] != 0)
@@ -93,7 +102,8 @@ Group root_of_roles(const Draft& draft, const OwnerRecord* owner, const Settings
       continue;
     }
     Group& around = near ? innermost(root, settings.rings[i]) : root;
-    if (near && i > 0 && !role.part.empty() && draft.roles[i - 1].part == role.part) {
+    const bool continues = !set.flavor_group.empty() && owner->ask.sets[i].continues;
+    if (continues || (near && i > 0 && !role.part.empty() && draft.roles[i - 1].part == role.part)) {
       around.groups.back().pod_sets.push_back(std::move(set));
       continue;
     }

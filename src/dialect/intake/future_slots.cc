@@ -12,9 +12,15 @@
 namespace berth::dialect {
 namespace {
 
-// Makes slots of one role for so many pods that are to come. Adds the updates of those that the engine knows to `out`.
-void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotUpdate>& out) {
+// Makes slots of one role for so many pods that are to come. Adds the updates of those that the engine knows to `out`. `but_first`: its
+// first slot is for a pod that comes by itself.
+void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotUpdate>& out,
+            bool but_first = false) {
   Role& role = draft.roles[r];
+  if (but_first && to_come > 0 && role.slots.empty()) {
+    role.slots.push_back(kNoIx);
+    role.holes.edit().insert(0);
+  }
   const auto tell = [&](std::int64_t slot, SlotState state) {
     const bool known = draft.emitted && !draft.given->invalid && r < draft.given->counts.size() &&
                        slot < draft.given->counts[r].count;
@@ -28,6 +34,7 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
   std::int64_t lacks = to_come - static_cast<std::int64_t>(role.expected.size());
   if (role.holes.size() > role.expected.size()) {  // places of members that have left
     for (auto hole = role.holes.begin(); hole != role.holes.end() && lacks > 0; ++hole) {
+      if (but_first && *hole == 0) continue;
       if (!role.expected.edit().insert(*hole).second) continue;
       tell(*hole, SlotState::kWaiting);
       --lacks;
@@ -71,6 +78,17 @@ std::optional<TimeMs> end_of_patience(const Draft& draft, const PodBook& pods) {
   return patience->soft ? std::optional(waits_until) : std::nullopt;
 }
 
+// The same for the pods of a set of an owner that are made later. `comes`: they are made at all.
+void expect_later(Draft& draft, const AskedSet& set, std::size_t s, bool comes,
+                  std::vector<SlotUpdate>& out) {
+  if (!set.later && !set.after_first) return;
+  const Role& role = draft.roles[s];
+  const auto has = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
+  const bool has_first = !role.slots.empty() && role.slots.front() != kNoIx;
+  const std::int64_t at_once = set.later || has_first ? 0 : 1;
+  expect(draft, s, comes ? std::max<std::int64_t>(0, set.size - at_once - has) : 0, out, !set.later);
+}
+
 }  // namespace
 
 void promise_roles(Draft& draft, const OwnerRecord& owner) {
@@ -90,30 +108,19 @@ void FutureSlots::expect_later_sets(Draft& draft, std::vector<SlotUpdate>& out) 
   if (owner == nullptr || owner->ask.sets.size() != draft.roles.size()) return;
   const Ask& ask = owner->ask;
   const bool comes = ask.makes_pods && (!ask.suspended || draft.released);
+  if (!ask.has_later_pods()) return;
   std::int64_t kept = 0;
-  for (const AskedSet& set : ask.sets) kept += set.later ? set.size : 0;
-  if (kept == 0) return;
+  for (const AskedSet& set : ask.sets) kept += set.later_pods();
   if (comes && !draft.released) draft.too_many = !budget_.take(draft.ns, draft.uid, kept);
-  for (std::size_t s = 0; s < ask.sets.size(); ++s) {
-    if (!ask.sets[s].later) continue;
-    const Role& role = draft.roles[s];
-    const auto has = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
-    const bool wanted = comes && (draft.released || !draft.too_many);
-    expect(draft, s, wanted ? std::max<std::int64_t>(0, ask.sets[s].size - has) : 0, out);
-  }
+  const bool wanted = comes && (draft.released || !draft.too_many);
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) expect_later(draft, ask.sets[s], s, wanted, out);
 }
 
 void FutureSlots::expect_later_sets(Draft& draft, const Ask& ask, std::vector<SlotUpdate>& out) {
-  const auto is_later = [](const AskedSet& set) { return set.later; };
-  if (ask.sets.size() != draft.roles.size() || std::none_of(ask.sets.begin(), ask.sets.end(), is_later))
-    return;
+  if (ask.sets.size() != draft.roles.size() || !ask.has_later_pods()) return;
   draft.too_many = !budget_.take(draft.ns, draft.uid, ask.size());
-  for (std::size_t s = 0; s < ask.sets.size(); ++s) {
-    const Role& role = draft.roles[s];
-    const auto has = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
-    const bool wanted = ask.sets[s].later && ask.makes_pods && !draft.too_many;
-    expect(draft, s, wanted ? std::max<std::int64_t>(0, ask.sets[s].size - has) : 0, out);
-  }
+  const bool wanted = ask.makes_pods && !draft.too_many;
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) expect_later(draft, ask.sets[s], s, wanted, out);
 }
 
 // Once it is none, it is none until all of its pods have lost their nodes.
@@ -208,14 +215,21 @@ std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
 void FutureSlots::hold(Draft& draft, const OwnerRecord& record) {
   draft.too_many = !budget_.take(draft.ns, draft.uid, record.ask.size());
   const std::size_t sets = record.templates.size();
+  // Its user has changed what its pod sets are.
+  if (draft.pods == 0 && draft.roles.size() > sets && draft.roles.size() == draft.held_shapes.size()) {
+    draft.remade = draft.emitted;
+    ++draft.revision;
+    draft.roles.resize(sets);
+  }
   promise_roles(draft, record);
   draft.held_shapes.resize(sets);
   for (std::size_t s = 0; s < std::min(sets, draft.roles.size()); ++s) {
     Role& role = draft.roles[s];
     const auto& shape = record.templates[s].shape;
     role.promised = draft.roles.size() == sets;
+    const bool narrowed = record.ask.sets[s].after_first && role.shape != shape;  // by pods that are gone
     if (role.promised && draft.pods == 0 && draft.held_shapes[s] != nullptr &&
-        draft.held_shapes[s] != shape) {
+        (draft.held_shapes[s] != shape || narrowed)) {
       draft.remade = draft.emitted;
       ++draft.revision;
       role.shape = shape;

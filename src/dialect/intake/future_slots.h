@@ -1,7 +1,7 @@
 // The slots of pods that are still to come. Private to the intake.
 //
 //   - A future member of a group that starts before all of its pods are there (kKueueFastAdmission) is assumed to be like the first.
-//   - An owner makes some of its pods when others run (AskedSet::later).
+//   - An owner makes some of its pods when others run (AskedSet::later, AskedSet::after_first).
 //   - A suspended owner waits without pods: its slots are made from its templates.
 //   - A slice of another client adds pods to an owner that runs.
 //   - A gang that its pods declare starts before all of them are there, where they also say what the others look like (SaidGang::pods).

@@ -15,7 +15,7 @@ std::uint32_t Intake::Impl::draft_for(const Membership& m, const std::string& ns
   Draft& draft = books.drafts[ix];
   if (const OwnerRecord* owner = books.owner_of(draft)) {
     draft.size = rules.size_of_owner(draft, owner->ask);
-    if (owner->ask.sets.size() > 1) promise_roles(draft, *owner);
+    if (owner->ask.sets.size() > 1 || owner->ask.sets.front().after_first) promise_roles(draft, *owner);
   }
   return ix;
 }
@@ -54,14 +54,18 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
   return out;
 }
 
-// The selectors of an owner's templates are in use while it waits for its places: its pods do not exist yet.
+// The selectors of an owner's templates are in use while it waits for its places: its pods do not exist yet. Where most pods come when
+// another has its node, they differ from the template in their terms, and its selectors stay in use.
 void Intake::Impl::use_template_selectors(std::uint32_t ix) {
   Draft& draft = books.drafts[ix];
   std::vector<PodSelector> wanted;
   const OwnerRecord* owner = books.owner_of(draft);
-  if (owner != nullptr && rules.holds(draft)) {
-    for (const AskedSet& set : owner->ask.sets)
+  if (owner != nullptr) {
+    const bool holds = rules.holds(draft);
+    for (const AskedSet& set : owner->ask.sets) {
+      if (!holds && !set.after_first) continue;
       wanted.insert(wanted.end(), set.spec->selectors.begin(), set.spec->selectors.end());
+    }
   }
   if (wanted == draft.selectors) return;
   slots.use_selectors(wanted, +1);

@@ -55,6 +55,7 @@ void sketch_object(const Draft& draft, const QuotaCounts& counts, WorkloadSketch
     const auto& set = object.pod_sets[i];
     const auto& asked = draft.written->pod_sets[i];
     out.sets.push_back({set.name, asked.count, asked.min_count.value_or(asked.count), &*set.spec.pod, {}, 0});
+    out.sets.back().first = static_cast<std::int64_t>(i);
     if (draft.grows != nullptr) out.sets.back().before = draft.grows->pod_sets[i].count;
     out.sets.back().counted = counted_of(*set.spec.pod, counts);
   }
@@ -80,15 +81,20 @@ const Meta* sketch_roles(const Draft& draft, const OwnerRecord* owner, const Pod
   for (std::size_t r = 0; r < draft.roles.size(); ++r) {
     const Role& role = draft.roles[r];
     if (ask == nullptr) out.to_come += static_cast<std::int64_t>(role.expected.size());
+    const bool as_asked = ask != nullptr && draft.roles.size() == ask->sets.size();
+    if (as_asked && ask->sets[r].continues && !out.sets.empty()) {
+      out.sets.back().add(ask->sets[r].asked, ask->sets[r].reclaimable);
+      continue;
+    }
     out.sets.push_back({role_name(draft, owner, r),
                         r < draft.given->counts.size() ? draft.given->counts[r].count : 0,
                         r < draft.given->counts.size() ? draft.given->counts[r].least : 0,
                         role.shape.get(),
                         {},
                         0});
+    out.sets.back().first = static_cast<std::int64_t>(r);
     out.sets.back().counted = counted_of(*role.shape, counts);
-    if (ask != nullptr &&
-        draft.roles.size() == ask->sets.size()) {  // as in the beginning, whatever has ended
+    if (as_asked) {  // as in the beginning, whatever has ended
       const AskedSet& set = ask->sets[r];
       out.sets.back().set_size(set.asked, set.least, set.reclaimable);
     }

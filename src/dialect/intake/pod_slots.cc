@@ -36,12 +36,51 @@ std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord
   if (!held || draft.roles.size() != draft.held_shapes.size() || place.set >= draft.roles.size())
     return std::nullopt;
   Role& role = draft.roles[place.set];
-  if (suits(*record.shape, *role.shape) && same_volumes(*record.shape, *role.shape)) return place.set;
+  const auto as_asked = books_.owners.as_asked(record.membership, place.set, record.pod, *record.shape);
+  const PodTemplate& asks = as_asked ? as_asked->shape : *record.shape;
+  std::shared_ptr<const PodTemplate> now;
   // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
-  role.shape = record.shape;
+  if (!suits(asks, *role.shape) || !same_volumes(asks, *role.shape))
+    now = as_asked ? std::make_shared<const PodTemplate>(asks) : record.shape;
+  if (as_asked) now = in_its_domain(role, record, *as_asked, std::move(now));
+  if (now == nullptr) return place.set;
+  role.shape = std::move(now);
   draft.remade = true;
   ++draft.revision;
   return place.set;
+}
+
+// The controller has named the domain of some pods of the role. Its places lie there where a pod of it stands there already. Otherwise all
+// of it is placed there from now on. `shape`: what it asks for; nullptr: as before. Gives the same where that is right.
+std::shared_ptr<const PodTemplate> PodSlots::in_its_domain(const Role& role, const PodRecord& record,
+                                                           const AskedPod& asked,
+                                                           std::shared_ptr<const PodTemplate> shape) const {
+  const auto value_of = [&](const Labels& labels) {
+    const auto it = labels.find(asked.level);
+    return it == labels.end() ? std::string() : it->second;
+  };
+  std::string domain = asked.domain;
+  for (std::size_t s = 0; s < role.slots.size() && domain.empty(); ++s) {
+    if (role.slots[s] == kNoIx || record.shape->node_selector->contains(asked.level)) continue;
+    const PodRecord& other = books_.pods[role.slots[s]];
+    if (other.pod.spec.node_name.empty()) domain = value_of(other.shape->node_selector);
+  }
+  if (domain.empty()) return shape;
+  const PodTemplate& now = shape != nullptr ? *shape : *role.shape;
+  const std::string bound_to = value_of(now.node_selector);
+  const auto stands_there = [&](const PodRecord& pod) {
+    const Node* node = books_.objects.node(pod.pod.spec.node_name);
+    return node != nullptr && value_of(node->labels) == domain;
+  };
+  const bool is_there =
+      bound_to.empty() &&
+      (stands_there(record) || std::any_of(role.slots.begin(), role.slots.end(), [&](const std::uint32_t ix) {
+         return ix != kNoIx && stands_there(books_.pods[ix]);
+       }));
+  if (bound_to == domain || is_there) return shape;
+  PodTemplate narrow = now;
+  narrow.node_selector.edit().insert_or_assign(asked.level, domain);
+  return std::make_shared<const PodTemplate>(std::move(narrow));
 }
 
 std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membership& membership,

@@ -29,6 +29,8 @@ bool is_whole(const Draft& draft) {
 // Between an owner and the spec of its Workload.
 std::string difference_of(const Draft& draft, const Ask& ask, const KueueWorkload& object,
                           std::vector<std::size_t>& sets) {
+  if (std::any_of(ask.sets.begin(), ask.sets.end(), [](const AskedSet& set) { return set.continues; }))
+    return fmt::format("is none for a {} with a pod set for each Job", ask.kind->word());
   if (object.pod_sets.size() != ask.sets.size())
     return ask.sets.size() == 1 ? "it has more than one pod set"
                                 : fmt::format("it has {} pod sets, the {} has {}", object.pod_sets.size(),

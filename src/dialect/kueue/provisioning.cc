@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sha1.h"
 #include "dialect/base/names.h"
 #include "dialect/kueue/workload_object.h"
 #include "kube/paths.h"

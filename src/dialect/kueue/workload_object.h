@@ -30,6 +30,7 @@ struct WorkloadSketch {
     std::string_view name;
     std::string_view uid;
   };
+  // One pod set of it, and the pod sets of the workload that it stands for: those of one template.
   struct Set {
     std::string name;
     std::int64_t count = 0;
@@ -38,11 +39,21 @@ struct WorkloadSketch {
     ResourceList counted;          // what quota counts of one pod
     std::int64_t reclaimable = 0;  // pods that have ended well and are not made again
     std::int64_t before = 0;       // pods that run by the slice before it, which count as its own
+    std::int64_t first = 0;        // of the workload's pod sets
+    std::int64_t parts = 1;        // how many they are
 
+    bool has(std::int64_t pod_set) const { return pod_set >= first && pod_set < first + parts; }
     void set_size(std::int64_t asked, std::optional<std::int64_t> at_least, std::int64_t ended) {
       count = asked;
       least = std::min(asked, at_least.value_or(asked));
       reclaimable = ended;
+    }
+    // One part more.
+    void add(std::int64_t asked, std::int64_t ended) {
+      ++parts;
+      count += asked;
+      least += asked;
+      reclaimable += ended;
     }
   };
   std::string_view uid;  // of the workload
@@ -68,6 +79,12 @@ struct WorkloadSketch {
   std::string_view ready_times;  // kKueueReadyTimes
   Labels parameters;             // of a ProvisioningRequest: kProvisioningParameter, without that prefix
   std::vector<Set> sets;
+
+  // The one that stands for this pod set of the workload; nullptr: none does.
+  const Set* find(std::int64_t pod_set) const {
+    const auto it = std::find_if(sets.begin(), sets.end(), [&](const Set& set) { return set.has(pod_set); });
+    return it == sets.end() ? nullptr : &*it;
+  }
 };
 
 // As Kueue names them: "<kind>-<name>-<5 digits>", the digits from the SHA-1 of kind, group, name and uid; at most 253 bytes.
@@ -77,9 +94,6 @@ std::string workload_name(std::string_view kind, std::string_view group, std::st
                           std::string_view uid, std::string_view extra = {});
 // The name of the object of one slice, for a sketch that has an owner.
 std::string slice_name(const WorkloadSketch& sketch, std::string_view slice = {});
-// Hexadecimal.
-std::string sha1(std::string_view bytes);
-
 // Changes with what spec_of() writes.
 std::string digest_of(const WorkloadSketch& sketch, std::string_view version);
 

@@ -34,6 +34,11 @@ std::int64_t Ask::reclaimable() const {
   return sum(sets, &AskedSet::reclaimable);
 }
 
+bool Ask::has_later_pods() const {
+  return std::any_of(sets.begin(), sets.end(),
+                     [](const AskedSet& set) { return set.later || set.after_first; });
+}
+
 std::optional<std::int64_t> Ask::least() const {
   return sets.size() == 1 ? sets.front().least : std::nullopt;
 }

@@ -8,6 +8,7 @@
 // and its functions count, and only it is suspended or released. Where it names no queue, the owners below it are asked, from the top.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +44,16 @@ struct AskedSet {
       enough;  // with so many pods its gang starts, and the others join it; none: with all
   bool later =
       false;  // its pods are made when those of other sets run or have ended: their places are kept until then
+  bool after_first =
+      false;  // so are all but its first pod, which comes alone: the others when it has its node
+  // It goes on with the pod set before it: their template is one, and so is their pod set in a Workload of Kueue. They have one name.
+  bool continues = false;
+
+  // The place of this slot is kept for a pod that is made later.
+  bool comes_later(std::int64_t index) const { return later || (after_first && index > 0); }
+  std::int64_t later_pods() const {
+    return later ? size : after_first ? std::max<std::int64_t>(0, size - 1) : 0;
+  }
 };
 
 // The request of an owner, as of its last change. Copies share the object.
@@ -77,6 +88,8 @@ struct Ask {
   std::int64_t most() const;
   std::int64_t asked() const;
   std::int64_t reclaimable() const;
+  // Some pods of it are made when others run, whether or not they have ended.
+  bool has_later_pods() const;
   // The least of the only set. An owner of several is never smaller.
   std::optional<std::int64_t> least() const;
 };
@@ -85,6 +98,13 @@ struct Ask {
 struct OwnedPlace {
   std::size_t set = 0;
   std::optional<std::int64_t> index;
+};
+
+// A pod as the template of its owner has it: places are chosen by that.
+struct AskedPod {
+  PodTemplate shape;   // of the pod, without what the controller has added to the template
+  std::string level;   // where it names the nodes for the pod: by the value of this node label
+  std::string domain;  // that value; "": any
 };
 
 // How a suspended owner is to run.
@@ -119,6 +139,9 @@ struct OwnerKind {
   // Takes over the pod sets of the owner below it, which has them (the JobSet of a TrainJob). False: nothing is new. nullptr: it has its own.
   bool (*adopt)(Ask& ask, const std::vector<const Ask*>& below) = nullptr;
   OwnedPlace (*place_of)(const Ask& ask, const Pod& pod);
+  // A pod of one of its sets, which asks for `shape`, as the template has it. nullptr, or nothing: the controller adds no conditions.
+  std::optional<AskedPod> (*as_asked)(const Ask& ask, std::size_t set, const Pod& pod,
+                                      const PodTemplate& shape) = nullptr;
 
   // Unsuspends it if it is still suspended, of its uid and generation (422 otherwise). nullptr: the kind cannot be held, and its pods are
   // scheduled as they come, and deleted to end them. Then the others below are nullptr too.

@@ -40,10 +40,10 @@ Labels BindData::annotations_of(const dialect::PodView& pod) const {
   const dialect::OwnerKind* owner = dialect::owner_kind_of_word(pod.controller);
   if (it == updates_.end() || (owner != nullptr && owner->can_be_held())) return {};  // its template has them
   const auto sketch = intake_.sketch(pod.workload);
-  if (!sketch || static_cast<std::size_t>(pod.pod_set) >= sketch->sets.size()) return {};
-  const std::string& set = sketch->sets[static_cast<std::size_t>(pod.pod_set)].name;
+  const auto* set = sketch ? sketch->find(pod.pod_set) : nullptr;
+  if (set == nullptr) return {};
   for (const auto& update : it->second) {
-    if (update.name == set) return update.annotations;
+    if (update.name == set->name) return update.annotations;
   }
   return {};
 }

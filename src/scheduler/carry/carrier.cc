@@ -87,9 +87,10 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   std::vector<std::string> binds;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
-    const bool comes_later = released
-                                 ? !pod && info->owner->sets.at(static_cast<std::size_t>(slot.pod_set)).later
-                                 : intake_.expects(decision.workload, slot.pod_set, slot.index);
+    const bool comes_later =
+        released
+            ? !pod && info->owner->sets.at(static_cast<std::size_t>(slot.pod_set)).comes_later(slot.index)
+            : intake_.expects(decision.workload, slot.pod_set, slot.index);
     if (comes_later) {
       places_.promise(decision.workload, Comes::kOfGroup, slot);
       continue;

@@ -16,9 +16,10 @@ std::vector<SlotPlacement> let_out(const Decision& start, const dialect::Workloa
   std::vector<SlotPlacement> to_come;
   for (const SlotPlacement& slot : start.slots) {
     const auto pod = intake.pod_at(start.workload, slot.pod_set, slot.index);
-    const bool comes_later = info.suspended
-                                 ? !pod && info.owner->sets.at(static_cast<std::size_t>(slot.pod_set)).later
-                                 : intake.expects(start.workload, slot.pod_set, slot.index);
+    const bool comes_later =
+        info.suspended
+            ? !pod && info.owner->sets.at(static_cast<std::size_t>(slot.pod_set)).comes_later(slot.index)
+            : intake.expects(start.workload, slot.pod_set, slot.index);
     if (comes_later) {
       places.promise(start.workload, Comes::kOfGroup, slot);
     } else if (info.suspended) {

@@ -205,37 +205,42 @@ WorkloadFacts WorkloadObjects::facts_of(const WorkloadSketch& sketch, const Work
   facts.cluster_queue = sketch.cluster_queue;
   facts.most_seconds = sketch.most_seconds;
   facts.stopped = sketch.stopped;
-  for (std::size_t s = 0; s < sketch.sets.size(); ++s) {
-    const auto set = static_cast<std::int64_t>(s);
+  for (const auto& set : sketch.sets) {
     dialect::WorkloadStatus::Assignment assignment;
     std::string_view node;
-    for (std::int64_t i = 0;; ++i) {  // also of pods beyond its size, which are about to end
-      const auto slot = engine_.slot(sketch.uid, set, i);
-      if (!slot) break;
-      const bool runs = slot->state == SlotState::kBinding || slot->state == SlotState::kRunning;
-      if (!runs && slot->state != SlotState::kReleasing) continue;
-      facts.runs |= runs;
-      facts.active += runs ? 1 : 0;
-      facts.bound |= slot->state == SlotState::kRunning;
-      facts.releasing |= !runs;
-      ++assignment.count;
-      facts.unplaced |= runs && slot->node.empty();
-      if (node.empty()) node = slot->node;
+    for (std::int64_t part = set.first; part < set.first + set.parts; ++part) {
+      for (std::int64_t i = 0;; ++i) {  // also of pods beyond its size, which are about to end
+        const auto slot = engine_.slot(sketch.uid, part, i);
+        if (!slot) break;
+        const bool runs = slot->state == SlotState::kBinding || slot->state == SlotState::kRunning;
+        if (!runs && slot->state != SlotState::kReleasing) continue;
+        facts.runs |= runs;
+        facts.active += runs ? 1 : 0;
+        facts.bound |= slot->state == SlotState::kRunning;
+        facts.releasing |= !runs;
+        ++assignment.count;
+        facts.unplaced |= runs && slot->node.empty();
+        if (node.empty()) node = slot->node;
+      }
     }
-    assignment.name = sketch.sets[s].name;
+    assignment.name = set.name;
     for (const auto& choice : record.flavors) {
-      if (choice.pod_set == set) assignment.flavors.push_back({choice.resource, choice.flavor});
+      const auto& known = assignment.flavors;
+      const bool is_known = std::any_of(known.begin(), known.end(),
+                                        [&](const auto& f) { return f.resource == choice.resource; });
+      if (set.has(choice.pod_set) && !is_known)
+        assignment.flavors.push_back({choice.resource, choice.flavor});
     }
     std::sort(assignment.flavors.begin(), assignment.flavors.end(),
               [](const auto& a, const auto& b) { return a.resource < b.resource; });
-    if (assignment.flavors.empty()) assignment.flavors = intake_.queues().flavors_on(sketch.uid, set, node);
+    if (assignment.flavors.empty())
+      assignment.flavors = intake_.queues().flavors_on(sketch.uid, set.first, node);
     for (const auto& flavor : assignment.flavors) {
-      const std::int64_t each = flavor.resource == "pods" ? 1 : sketch.sets[s].counted.get(flavor.resource);
+      const std::int64_t each = flavor.resource == "pods" ? 1 : set.counted.get(flavor.resource);
       assignment.usage.set(flavor.resource, each * assignment.count);
     }
     facts.assignments.push_back(std::move(assignment));
-    if (sketch.sets[s].reclaimable > 0)
-      facts.reclaimable.push_back({sketch.sets[s].name, sketch.sets[s].reclaimable});
+    if (set.reclaimable > 0) facts.reclaimable.push_back({set.name, set.reclaimable});
   }
   if (!facts.runs && !facts.releasing) facts.assignments.clear();
   return facts;

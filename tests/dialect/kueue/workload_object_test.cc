@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sha1.h"
 #include "dialect/objects/decode.h"
 #include "dialect/write/writes.h"
 

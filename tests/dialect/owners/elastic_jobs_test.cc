@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sha1.h"
 #include "dialect/base/names.h"
 #include "dialect/dialect_support.h"
 #include "dialect/intake/intake.h"

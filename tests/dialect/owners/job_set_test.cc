@@ -141,12 +141,6 @@ TEST(JobSets, AWrongFieldIsNamed) {
   EXPECT_THAT(std::string(problem_of(*empty)), HasSubstr("replicatedJobs"));
 }
 
-TEST(JobSets, ExclusiveTopologyIsNotHonouredYet) {
-  const std::string mark = "annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}";
-  EXPECT_THAT(ask_for_jobset(jobset_yaml(mark, "")).sets[1].pod->unsupported,
-              ElementsAre(HasSubstr("exclusive-topology")));
-}
-
 TEST(JobSets, APodHasTheSlotOfItsJobAndIndex) {
   const Ask ask = ask_for_jobset(jobset_yaml(kQueueOfJobSet, ""));
   const auto place = [&](const std::string& job, int index) {

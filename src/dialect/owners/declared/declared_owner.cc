@@ -217,6 +217,18 @@ OwnedPlace place_declared(const Ask& ask, const Pod& pod) {
   return {};
 }
 
+// The controllers of the objects below it, and within it, make its pods.
+std::optional<AskedPod> as_asked_below(const Ask& ask, std::size_t set, const Pod& pod,
+                                       const PodTemplate& shape) {
+  const auto by = [&](const Ask& below, std::size_t its) {
+    return below.kind->as_asked == nullptr ? std::nullopt : below.kind->as_asked(below, its, pod, shape);
+  };
+  if (ask.of_below != nullptr) return by(*ask.of_below, set);
+  const Declared& own = declared_of(ask);
+  const auto within = set < own.sets.size() ? own.sets[set].within : std::nullopt;
+  return within ? by(own.objects[within->first], within->second) : std::nullopt;
+}
+
 Switch switch_at(const Ask& ask, const std::string& pointer_text) {
   const Declared& own = declared_of(ask);
   Switch out{pointer_text, {}, own.annotated};
@@ -370,6 +382,7 @@ OwnerKind declared_row(const Declaration& declaration, Kind kind) {
                 .count = nullptr,
                 .adopt = declaration.sets_below ? adopt_sets : nullptr,
                 .place_of = place_declared,
+                .as_asked = as_asked_below,
                 .release = nullptr,
                 .suspend = nullptr,
                 .make_changeable = nullptr,

@@ -263,10 +263,13 @@ class DeclaredReader {
                            kind->groups.any() ? "its groups start one by one" : "its pods do not stand in it",
                            kind->word));
     }
+    std::size_t part = 0;
     for (std::size_t s = 0; s < ask.sets.size(); ++s) {
       DeclaredPods pods;
       pods.name = ask.meta->name;
       if (ask.sets.size() > 1) pods.name += "-" + set_name(ask, s);
+      part = ask.sets[s].continues ? part + 1 : 0;
+      if (part > 0) pods.name += fmt::format("-{}", part);
       pods.within = {out.objects.size(), s};
       pods.size = ask.sets[s].most;
       out.sets.push_back(std::move(pods));

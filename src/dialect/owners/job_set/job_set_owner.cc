@@ -9,6 +9,7 @@
 
 #include "dialect/base/names.h"
 #include "dialect/owners/asked_set.h"
+#include "dialect/owners/job_set/exclusive_jobs.h"
 #include "dialect/owners/job_set/job_set.h"
 #include "dialect/owners/owner.h"
 #include "dialect/owners/pod_number.h"
@@ -46,13 +47,8 @@ std::string_view why_over(const JobSet& own) {
   return own.meta.deleting ? "it is being deleted" : "";
 }
 
-AskedSet set_of_jobs(ReplicatedJob& job, bool later) {
-  AskedSet out = asked_by_template(job.marks, job.spec, job.needs,
-                                   job.exclusive ? kExclusiveTopology : std::string_view());
-  out.name = job.name;
-  out.annotated = job.annotated;
-  out.later = later;
-  return out;
+std::string job_name(const JobSet& own, const ReplicatedJob& job, std::int64_t number) {
+  return fmt::format("{}-{}-{}", own.meta.name, job.name, number);
 }
 
 // Which Job of its set an owner or a pod is of, by the name of a Job: "<jobset>-<replicated job>-<job>".
@@ -60,10 +56,18 @@ std::optional<std::pair<std::size_t, std::int64_t>> job_named(const JobSet& own,
   if (!name.starts_with(own.meta.name) || !name.substr(own.meta.name.size()).starts_with('-'))
     return std::nullopt;
   name.remove_prefix(own.meta.name.size() + 1);
-  for (std::size_t s = 0; s < own.jobs.size(); ++s) {
-    if (const auto number = number_behind(name, own.jobs[s].name)) return std::pair(s, *number);
+  for (std::size_t j = 0; j < own.jobs.size(); ++j) {
+    if (const auto number = number_behind(name, own.jobs[j].name)) return std::pair(j, *number);
   }
   return std::nullopt;
+}
+
+// The pod set of a Job of a replicated job. Jobs beyond its replicas are of its last one.
+std::size_t set_of_job(const JobSet& own, std::size_t job, std::int64_t number) {
+  const auto after = std::upper_bound(
+      own.sets.begin(), own.sets.end(), std::pair(job, number),
+      [](const auto& wanted, const JobPods& set) { return wanted < std::pair(set.job, set.first); });
+  return static_cast<std::size_t>(after - own.sets.begin()) - 1;
 }
 
 // By its own spec and status, as long as none of its Jobs is known; the Jobs say what has ended in them.
@@ -74,22 +78,72 @@ void count_jobs(Ask& ask, const std::vector<const Ask*>& below) {
     const auto at = job_named(own, job->meta->name);
     if (at && at->second < own.jobs[at->first].replicas) known[at->first][at->second] = job;
   }
-  for (std::size_t s = 0; s < own.jobs.size(); ++s) {
-    const ReplicatedJob& job = own.jobs[s];
+  // Jobs that ended well and are gone, by replicated job. The first are taken to be those.
+  std::vector<std::int64_t> gone;
+  for (std::size_t j = 0; j < own.jobs.size(); ++j) {
+    const auto ended = std::count_if(known[j].begin(), known[j].end(),
+                                     [](const auto& each) { return each.second->finished; });
+    gone.push_back(std::max<std::int64_t>(0, own.jobs[j].succeeded - ended));
+  }
+  for (std::size_t s = 0; s < own.sets.size(); ++s) {
+    const JobPods& of = own.sets[s];
     AskedSet& set = ask.sets[s];
-    const std::int64_t pods = job.pods_of_job();
-    set.most = set.asked = job.replicas * pods;
+    const std::int64_t pods = own.jobs[of.job].pods_of_job();
+    set.most = set.asked = of.jobs * pods;
     set.size = 0;
-    std::int64_t ended = 0;
-    for (const auto& [number, each] : known[s]) {
-      set.size += each->size();
-      ended += each->finished ? 1 : 0;
+    std::int64_t unknown = of.jobs;
+    const auto& jobs = known[of.job];
+    for (auto each = jobs.lower_bound(of.first); each != jobs.end() && each->first < of.first + of.jobs;
+         ++each) {
+      set.size += each->second->size();
+      --unknown;
     }
-    // Jobs that ended well and are gone, and those that are to be made.
-    const auto unknown = job.replicas - static_cast<std::int64_t>(known[s].size());
-    set.size += std::max<std::int64_t>(0, unknown - std::max<std::int64_t>(0, job.succeeded - ended)) * pods;
+    const std::int64_t lacks = std::min(unknown, gone[of.job]);
+    gone[of.job] -= lacks;
+    set.size += (unknown - lacks) * pods;
     if (!why_over(own).empty()) set.size = 0;
     set.reclaimable = std::max<std::int64_t>(0, set.asked - set.size);
+  }
+}
+
+// All Jobs of a replicated job, or each for itself.
+void divide(JobSet& own) {
+  own.sets.clear();
+  for (std::size_t j = 0; j < own.jobs.size(); ++j) {
+    const ReplicatedJob& job = own.jobs[j];
+    const std::int64_t each = is_split(own, job) ? 1 : std::max<std::int64_t>(1, job.replicas);
+    for (std::int64_t first = 0; first == 0 || first < job.replicas; first += each) {
+      JobPods& set =
+          own.sets.emplace_back(JobPods{j, first, std::min(each, job.replicas), job.marks, job.spec});
+      set.spec.pod.clear();
+      // Of all Jobs in the set one: no pod is looked for by the keys of the others.
+      add_job_key(set.marks, job_name(own, job, first));
+    }
+  }
+}
+
+void add_sets_of(JobSet& own, std::size_t j, bool later, Ask& out) {
+  ReplicatedJob& job = own.jobs[j];
+  const bool split = is_split(own, job);
+  const AskedSet of_template = asked_by_template(job.marks, job.spec, job.needs, job.unsupported);
+  for (JobPods& of : own.sets) {
+    if (of.job != j) continue;
+    AskedSet set = of_template;
+    set.name = job.name;
+    set.marks = &of.marks;
+    set.spec = &of.spec;
+    set.annotated = job.annotated;
+    set.later = later;
+    set.continues = of.first > 0;
+    if (split) {
+      set.after_first = true;
+      PodTemplate pod = *set.pod;
+      add_exclusive_terms(of.marks, *job.exclusive, of.spec, pod);
+      set.pod = std::make_shared<const PodTemplate>(std::move(pod));
+      // `berth plan` knows the pods of a set by these.
+      if (set.needs != nullptr) set.needs = std::make_shared<const PodNeeds>(*set.needs);
+    }
+    out.sets.push_back(std::move(set));
   }
 }
 
@@ -112,8 +166,10 @@ Ask ask_job_set(std::shared_ptr<void> object) {
   out.is_led =
       !own.meta.controller->kind.empty() || (!own.managed_by.empty() && own.managed_by != kJobSetController);
   out.is_ready = true;
-  for (ReplicatedJob& job : own.jobs) {
-    out.sets.push_back(set_of_jobs(job, !out.sets.empty() && (own.in_order || job.depends)));
+  divide(own);
+  for (std::size_t j = 0; j < own.jobs.size(); ++j) {
+    const ReplicatedJob& job = own.jobs[j];
+    add_sets_of(own, j, j > 0 && (own.in_order || job.depends), out);
     out.gang = out.gang || names_a_gang(own.meta, job.marks) ||
                is_for_kai(own.meta, job.marks, job.spec.scheduler_name);
     out.succeeded += job.succeeded * job.pods_of_job();
@@ -147,25 +203,39 @@ OwnedPlace place_in_set(const Ask& ask, const Pod& pod) {
     job = std::string_view(pod.meta.name).substr(0, pod.meta.name.rfind('-'));
   const auto at = job_named(own, job);
   if (!at) return {};
+  const std::size_t set = set_of_job(own, at->first, at->second);
+  const std::int64_t each = own.jobs[at->first].pods_of_job();
   const auto index = index_of(pod);
-  if (!index) return {at->first, std::nullopt};
-  return {at->first, at->second * own.jobs[at->first].pods_of_job() + *index};
+  if (!index || (ask.sets[set].after_first && *index >= each)) return {set, std::nullopt};
+  return {set, (at->second - own.sets[set].first) * each + *index};
 }
 
-Switch switch_of(const Ask& ask) {
+std::optional<AskedPod> as_asked_job_set(const Ask& ask, std::size_t set, const Pod& pod,
+                                         const PodTemplate& shape) {
   const JobSet& own = job_set_of(ask);
-  Switch out{"/spec/suspend", {}, own.annotated};
-  for (std::size_t s = 0; s < ask.sets.size(); ++s)
-    out.templates.push_back(fmt::format("/spec/replicatedJobs/{}/template/spec/template", s));
-  return out;
+  const ReplicatedJob& job = own.jobs[own.sets[set].job];
+  if (!is_split(own, job)) return std::nullopt;
+  return as_exclusive(ask.sets[set], *job.exclusive, pod, shape);
 }
 
+// Its templates are written, one for each replicated job: without what is said of single Jobs.
 ReleaseWrite release_job_set(const Ask& ask, const Release& how) {
-  return release_by(switch_of(ask), ask, how);
+  const JobSet& own = job_set_of(ask);
+  Ask written = ask;
+  written.sets.clear();
+  Switch by{"/spec/suspend", {}, own.annotated};
+  for (std::size_t s = 0; s < ask.sets.size(); ++s) {
+    if (ask.sets[s].continues) continue;
+    const std::size_t j = own.sets[s].job;
+    written.sets.push_back(ask.sets[s]);
+    written.sets.back().marks = &own.jobs[j].marks;
+    by.templates.push_back(fmt::format("/spec/replicatedJobs/{}/template/spec/template", j));
+  }
+  return release_by(by, written, how);
 }
 
 kube::Write suspend_job_set(const Ask& ask, bool) {
-  return suspend_by(switch_of(ask), ask);
+  return suspend_by({"/spec/suspend", {}, job_set_of(ask).annotated}, ask);
 }
 
 MadePods make_job_pods(const Ask& ask, const std::vector<const Pod*>& has, std::int64_t most) {
@@ -179,26 +249,28 @@ MadePods make_job_pods(const Ask& ask, const std::vector<const Pod*>& has, std::
                                  own.meta.controller->kind, own.meta.controller->name);
     return out;
   }
-  std::vector<std::set<std::int64_t>> taken(own.jobs.size());
-  std::vector<std::int64_t> running(own.jobs.size());
+  std::vector<std::set<std::int64_t>> taken(own.sets.size());
+  std::vector<std::int64_t> running(own.sets.size());
   for (const Pod* pod : has) {
     if (pod->phase == PodPhase::kFailed) continue;
     const OwnedPlace place = place_in_set(ask, *pod);
     if (place.index) taken[place.set].insert(*place.index);
     if (pod->phase != PodPhase::kSucceeded) ++running[place.set];
   }
-  for (std::size_t s = 0; s < own.jobs.size(); ++s)
+  for (std::size_t s = 0; s < own.sets.size(); ++s)
     out.missing += std::max<std::int64_t>(0, ask.sets[s].size - running[s]);
   if (out.missing > most) return out;
-  for (std::size_t s = 0; s < own.jobs.size(); ++s) {
-    const std::int64_t each = own.jobs[s].pods_of_job();
+  for (std::size_t s = 0; s < own.sets.size(); ++s) {
+    const JobPods& of = own.sets[s];
+    const ReplicatedJob& job = own.jobs[of.job];
+    const std::int64_t each = job.pods_of_job();
     std::int64_t lacks = ask.sets[s].size - running[s];
-    for (std::int64_t slot = 0; slot < own.jobs[s].replicas * each && lacks > 0; ++slot) {
+    for (std::int64_t slot = 0; slot < of.jobs * each && lacks > 0; ++slot) {
       if (taken[s].contains(slot)) continue;
       --lacks;
       Pod pod = pod_of(ask, ask.sets[s]);
-      pod.meta.name = fmt::format("{}-{}-{}-{}", own.meta.name, own.jobs[s].name, slot / each, slot % each);
-      pod.meta.uid = fmt::format("{}/{}/{}", own.meta.uid, own.jobs[s].name, slot);
+      pod.meta.name = fmt::format("{}-{}", job_name(own, job, of.first + slot / each), slot % each);
+      pod.meta.uid = fmt::format("{}/{}/{}", own.meta.uid, job.name, of.first * each + slot);
       pod.meta.annotations.insert_or_assign(std::string(kJobIndex), fmt::format("{}", slot % each));
       out.pods.push_back(std::move(pod));
     }
@@ -215,6 +287,7 @@ const OwnerKind JobSet::kOwner{
     .ask = ask_job_set,
     .count = count_jobs,
     .place_of = place_in_set,
+    .as_asked = as_asked_job_set,
     .release = release_job_set,
     .suspend = suspend_job_set,
     .make_changeable = nullptr,

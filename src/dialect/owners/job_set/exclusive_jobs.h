@@ -1,0 +1,40 @@
+// Exclusive topology of a JobSet (annotation kExclusiveTopology): all pods of a Job lie in one domain of a node label, and no pod of
+// another JobSet, or of another Job of it, lies there.
+//
+// The controller makes the pod with completion index 0 (leader) with two required terms about pods: near to those with the job key of its
+// Job, apart from those with another. Its webhook refuses the others until the leader has a node. Then it writes the leader's domain into
+// their node selector. The job key is a label of all pods of JobSets.
+//
+// So each such Job has a pod set of its own, whose template has both terms, for all of its pods. The first pod comes alone, and the places
+// of the others are kept (AskedSet::after_first). The controller keeps only pods of the leader's own priority apart, for the sake of preemption by
+// the default scheduler. Here all are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dialect/owners/job_set/job_set.h"
+#include "dialect/owners/owner.h"
+
+namespace berth::dialect {
+
+// Each is a pod set with a selector of its own. Each pod of a JobSet is compared with all of them.
+inline constexpr std::int64_t kMostExclusiveJobs = 256;  // of one JobSet
+
+// All Jobs that have a domain for themselves.
+std::int64_t exclusive_jobs(const JobSet& own);
+// Whether each Job of this replicated job has a pod set of its own.
+bool is_split(const JobSet& own, const ReplicatedJob& job);
+
+// Gives the pods of a Job, by its name, the label that selects them.
+void add_job_key(Meta& marks, std::string_view job);
+// Gives a template of such pods the terms, and `spec` their selectors.
+void add_exclusive_terms(const Meta& marks, const std::string& level, PodSpec& spec, PodTemplate& pod);
+
+// As OwnerKind::as_asked says.
+std::optional<AskedPod> as_exclusive(const AskedSet& set, const std::string& level, const Pod& pod,
+                                     const PodTemplate& shape);
+
+}  // namespace berth::dialect
