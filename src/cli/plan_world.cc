@@ -198,6 +198,9 @@ void PlanWorld::take_in(dialect::Pod& pod) const {
     for (const dialect::AskedSet& set : owner->sets) {
       if (set.needs == pod.needs) pod.spec.pod = *set.pod;
     }
+    // Templates that need the same may differ otherwise.
+    const auto set = owner->kind->place_of(*owner, pod).set;
+    if (set < owner->sets.size() && owner->sets[set].needs == pod.needs) pod.spec.pod = *owner->sets[set].pod;
   }
   pod.problem.clear();
   intake_.take_in(pod);

@@ -4,7 +4,9 @@
 // The controllers take minutes to build, so that the tests of kinds skip themselves without them (kinds_fixture.h, need_controllers()):
 //   scripts/controllers build jobset && build/release/tests/e2e/test_e2e --gtest_filter='BerthKinds.*'
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -109,6 +111,88 @@ TEST_F(BerthKinds, AJobSetInOrderKeepsThePlacesOfWhatComesLater) {
     finish(name);
     EXPECT_TRUE(eventually([&] { return has_condition(name, "Completed"); })) << said(name);
   }
+  expect_clean();
+}
+
+// Two racks of two nodes, with four GPUs each. JobSets of two Jobs with three pods ask for both racks.
+class BerthExclusiveKinds : public BerthKinds {
+ protected:
+  static constexpr const char* kRack = "example.com/rack";
+  void start_with_racks() {
+    start_with_controllers(20);
+    NodeShape shape{.name = "rack", .allocatable = {{"cpu", "64"}, {"memory", "1Ti"}, {"pods", "110"}}};
+    shape.allocatable.emplace_back("nvidia.com/gpu", "2");
+    shape.labels_of = [](std::size_t i) { return Labels{{kRack, "r" + std::to_string(i / 2)}}; };
+    ASSERT_OK(cluster_->create_nodes(4, shape));
+    ASSERT_NE(start_berth(), nullptr);
+  }
+  json exclusive(const std::string& name, const std::string& priority_class, bool suspend) const {
+    json out = jobset(name, priority_class, suspend);
+    out["metadata"]["annotations"]["alpha.jobset.sigs.k8s.io/exclusive-topology"] = kRack;
+    json workers = out["spec"]["replicatedJobs"][1];
+    workers["template"]["spec"]["parallelism"] = workers["template"]["spec"]["completions"] = 3;
+    out["spec"]["replicatedJobs"] = json::array({workers});
+    return out;
+  }
+  // All six pods run, those of a Job in one rack, and no rack has two Jobs.
+  bool runs(const std::string& name) const {
+    std::map<std::string, std::set<char>> racks;  // by Job
+    for (const auto& [key, pod] : observer_->pods()) {
+      if (!key.starts_with("default/" + name + "-") || !pod.occupies()) continue;
+      const std::size_t of_job = key.find("-workers-") + 10;
+      racks[key.substr(0, of_job)].insert(pod.node.back() < '2' ? '0' : '1');
+    }
+    if (occupying(name) != 6 || racks.size() != 2) return false;
+    const std::set<char>& first = racks.begin()->second;
+    const std::set<char>& second = racks.rbegin()->second;
+    return first.size() == 1 && second.size() == 1 && first != second;
+  }
+  void expect_finishes(const std::string& name) {
+    finish(name);
+    EXPECT_TRUE(eventually([&] { return has_condition(name, "Completed"); })) << said(name);
+    EXPECT_EQ(restarts(name), 0);
+  }
+};
+
+TEST_F(BerthExclusiveKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) {
+  ASSERT_NO_FATAL_FAILURE(start_with_racks());
+  create(kJobSets, exclusive("low", "low", true));
+  EXPECT_TRUE(eventually([&] { return runs("low"); })) << said("low");
+  const json workloads = get(std::string(kGroup) + "/namespaces/default/workloads");
+  ASSERT_EQ(workloads["items"].size(), 1U);
+  const json sets = workloads["items"][0]["spec"]["podSets"];
+  ASSERT_EQ(sets.size(), 1U) << sets.dump();
+  EXPECT_EQ(sets[0]["name"], "workers");
+  EXPECT_EQ(sets[0]["count"], 6);
+  create(kJobSets, exclusive("next", "low", true));
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_EQ(pods("next"), 0U) << "ten GPUs are free, and no rack is";
+  create(kJobSets, exclusive("high", "high", true));
+  EXPECT_TRUE(eventually([&] { return runs("high"); })) << said("high");
+  EXPECT_TRUE(eventually([&] { return pods("low") == 0 && has_condition("low", "Suspended"); }))
+      << said("low");
+  EXPECT_EQ(restarts("low"), 0);
+  EXPECT_FALSE(has_condition("low", "Failed"));
+  expect_finishes("high");
+  for (const char* name : {"low", "next"}) {
+    EXPECT_TRUE(eventually([&] { return runs(name); })) << said(name);
+    expect_finishes(name);
+  }
+  expect_clean();
+}
+
+// Only the first pod of each Job comes until it has a node.
+TEST_F(BerthExclusiveKinds, AJobSetThatIsNotSuspendedWaitsWithItsLeaders) {
+  ASSERT_NO_FATAL_FAILURE(start_with_racks());
+  create(kJobSets, exclusive("first", "low", false));
+  EXPECT_TRUE(eventually([&] { return runs("first"); })) << said("first");
+  create(kJobSets, exclusive("second", "low", false));
+  EXPECT_TRUE(eventually([&] { return pods("second") == 2; })) << said("second");
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_EQ(occupying("second"), 0U);
+  expect_finishes("first");
+  EXPECT_TRUE(eventually([&] { return runs("second"); })) << said("second");
+  expect_finishes("second");
   expect_clean();
 }
 

@@ -58,16 +58,19 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
 // another has its node, they differ from the template in their terms, and its selectors stay in use.
 void Intake::Impl::use_template_selectors(std::uint32_t ix) {
   Draft& draft = books.drafts[ix];
-  std::vector<PodSelector> wanted;
+  std::vector<const PodSelector*> all;
   const OwnerRecord* owner = books.owner_of(draft);
   if (owner != nullptr) {
     const bool holds = rules.holds(draft);
     for (const AskedSet& set : owner->ask.sets) {
       if (!holds && !set.after_first) continue;
-      wanted.insert(wanted.end(), set.spec->selectors.begin(), set.spec->selectors.end());
+      for (const PodSelector& selector : set.spec->selectors) all.push_back(&selector);
     }
   }
-  if (wanted == draft.selectors) return;
+  const auto same = [](const PodSelector* a, const PodSelector& b) { return *a == b; };
+  if (std::equal(all.begin(), all.end(), draft.selectors.begin(), draft.selectors.end(), same)) return;
+  std::vector<PodSelector> wanted;
+  for (const PodSelector* selector : all) wanted.push_back(*selector);
   slots.use_selectors(wanted, +1);
   std::swap(wanted, draft.selectors);
   slots.use_selectors(wanted, -1);

@@ -59,7 +59,7 @@ std::string jobset_yaml(const Text& text = {}) {
          text.status + "---\n";
 }
 
-// Of the JobSet "js".
+// A Job that the JobSet "js" owns.
 std::string job_yaml(const std::string& name, const std::string& status = "") {
   return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + ", uid: " + name +
          ", ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: js, uid: js, "

@@ -1,13 +1,13 @@
-// Exclusive topology of a JobSet (annotation kExclusiveTopology): all pods of a Job lie in one domain of a node label, and no pod of
-// another JobSet, or of another Job of it, lies there.
+// Exclusive topology of a JobSet (annotation kExclusiveTopology). All pods of a Job lie in one domain of a node label. No pod of another
+// JobSet lies there, nor one of another Job of it.
 //
-// The controller makes the pod with completion index 0 (leader) with two required terms about pods: near to those with the job key of its
-// Job, apart from those with another. Its webhook refuses the others until the leader has a node. Then it writes the leader's domain into
-// their node selector. The job key is a label of all pods of JobSets.
+// The controller makes the pod with completion index 0 (leader) with two required terms about pods. It is near to those with the job key of
+// its Job, and apart from those with another. Its webhook refuses the other pods until the leader has a node. Then it writes the leader's
+// domain into their node selector. The job key is a label of all pods of JobSets.
 //
 // So each such Job has a pod set of its own, whose template has both terms, for all of its pods. The first pod comes alone, and the places
-// of the others are kept (AskedSet::after_first). The controller keeps only pods of the leader's own priority apart, for the sake of preemption by
-// the default scheduler. Here all are.
+// of the others are kept (AskedSet::after_first). The controller keeps only pods of the leader's own priority apart, for the sake of
+// preemption by the default scheduler. Here all are.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ void divide(JobSet& own) {
       JobPods& set =
           own.sets.emplace_back(JobPods{j, first, std::min(each, job.replicas), job.marks, job.spec});
       set.spec.pod.clear();
-      // Of all Jobs in the set one: no pod is looked for by the keys of the others.
+      // That of one Job in the set: no pod is looked for by the keys of the others.
       add_job_key(set.marks, job_name(own, job, first));
     }
   }
@@ -140,8 +140,6 @@ void add_sets_of(JobSet& own, std::size_t j, bool later, Ask& out) {
       PodTemplate pod = *set.pod;
       add_exclusive_terms(of.marks, *job.exclusive, of.spec, pod);
       set.pod = std::make_shared<const PodTemplate>(std::move(pod));
-      // `berth plan` knows the pods of a set by these.
-      if (set.needs != nullptr) set.needs = std::make_shared<const PodNeeds>(*set.needs);
     }
     out.sets.push_back(std::move(set));
   }
