@@ -101,12 +101,15 @@ struct CommonSettings {
   std::int64_t granted = 0;  // of that, too (Draft)
   std::vector<std::vector<std::string>>
       awaited;  // by role (pod set of its object): flavors whose nodes are to be provisioned; empty: none
-  std::vector<std::vector<std::string>> selected;  // by role: PodTemplate::selected; empty: none
-  std::vector<std::vector<std::string>> budgets;   // by role: PodTemplate::budgets; empty: none
+  using NamesByRole = Shared<std::vector<std::vector<std::string>>>;
+  NamesByRole selected;  // by role: PodTemplate::selected; empty: none
+  NamesByRole budgets;   // by role: PodTemplate::budgets; empty: none
   bool operator==(const CommonSettings&) const = default;
 };
 std::size_t hash_of(const CommonSettings& settings);
 std::size_t hash_of(const std::vector<std::string>& keys);
+
+struct NamedSelectors;
 
 struct Settings : CommonSettings {
   TimeMs created = 0;
@@ -161,6 +164,7 @@ struct Draft {
   std::shared_ptr<const std::vector<std::string>> depends;  // DraftBook::set_depends(); nullptr: on nothing
   std::string refused;                                      // the engine's message
   std::vector<PodSelector> selectors;                       // in use for its templates
+  std::shared_ptr<NamedSelectors> named;                    // nullptr: none are known
   std::int64_t gated = 0;                                   // pods that are
   std::int64_t fast = 0;                                    // and pods that say kKueueFastAdmission
   std::int64_t unreadable = 0;                              // pods with a problem

@@ -12,6 +12,7 @@ std::optional<SelectorBook::Number> SelectorBook::use(const PodSelector& selecto
     Entry& entry = entries_[number];
     entry.users += delta;
     if (entry.users > 0) return std::nullopt;
+    ++version_;
     by_name_.erase(known);
     if (entry.what.asks_namespaces()) --by_namespaces_;
     others_.erase(number);
@@ -26,6 +27,7 @@ std::optional<SelectorBook::Number> SelectorBook::use(const PodSelector& selecto
     free_.push_back(number);
     return number;
   }
+  ++version_;
   Number number = static_cast<Number>(entries_.size());
   if (free_.empty()) {
     entries_.emplace_back();

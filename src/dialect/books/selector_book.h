@@ -32,6 +32,10 @@ class SelectorBook {
   static constexpr std::int64_t kMostBudgets = 8;
 
   bool any() const { return !by_name_.empty(); }
+  // Another number from each selector that comes or goes on: what a number means, and what selects a pod's labels, is the same until then.
+  // It does not count namespaces whose labels change: forget() says so.
+  std::uint64_t version() const { return version_; }
+  void forget() { ++version_; }
   const std::string& name(Number number) const { return entries_[number].what.name; }
   bool is_budget(Number number) const { return entries_[number].what.budget; }
 
@@ -73,6 +77,7 @@ class SelectorBook {
   std::set<Number> others_;                                                               // without a key
   std::map<std::string, std::map<std::string, Pods>, std::less<>> listed_;                // key, value
   std::int64_t by_namespaces_ = 0;
+  std::uint64_t version_ = 0;
   std::set<std::uint32_t> noted_;
 };
 

@@ -10,6 +10,7 @@
 #include "dialect/books/place_budget.h"
 #include "dialect/intake/gang_nearness.h"
 #include "dialect/intake/gang_turns.h"
+#include "dialect/intake/named_selectors.h"
 #include "dialect/intake/queue_choice.h"
 #include "dialect/intake/role_counts.h"
 
@@ -58,7 +59,7 @@ class DraftSettings::OfPods {
     for (auto& key : books_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
-    find_selected();
+    differs_ = name_selectors(books_, draft_, owner_, out_);
     sources_.push_back(&pod_.meta);
     find_topology();
     find_priority();
@@ -305,39 +306,6 @@ class DraftSettings::OfPods {
       }
     }
     if (out_.enough) out_.needs = std::min(out_.needs, draft_.size);
-  }
-
-  // The selectors that count its pods, by role, and the budgets of these. Pods that are still to come are those of the template.
-  void find_selected() {
-    const SelectorBook& book = books_.pods.selectors();
-    if (!book.any()) return;
-    for (std::size_t r = 0; r < draft_.roles.size(); ++r) {
-      const Role& role = draft_.roles[r];
-      auto& names = out_.selected.emplace_back();
-      auto& budgets = out_.budgets.emplace_back();
-      const auto add = [&](SelectorBook::Number number) {
-        (book.is_budget(number) ? budgets : names).push_back(book.name(number));
-      };
-      const auto pods = static_cast<std::int64_t>(role.slots.size() - role.holes.size());
-      for (const auto& [number, selected] : role.selected) {
-        add(number);
-        if (selected < pods && !book.is_budget(number)) differs_ = book.name(number);
-      }
-      if (pods == 0 && owner_ != nullptr && r < owner_->ask.sets.size()) {
-        const auto of_ns = [&] { return books_.objects.labels_of_namespace(draft_.ns); };
-        for (const auto number : book.selecting(draft_.ns, owner_->ask.sets[r].marks->labels, of_ns))
-          add(number);
-      }
-      std::sort(names.begin(), names.end());
-      std::sort(budgets.begin(), budgets.end());
-    }
-    drop_if_empty(out_.selected);
-    drop_if_empty(out_.budgets);
-  }
-
-  static void drop_if_empty(std::vector<std::vector<std::string>>& by_role) {
-    if (std::all_of(by_role.begin(), by_role.end(), [](const auto& names) { return names.empty(); }))
-      by_role.clear();
   }
 
   void find_topology() {

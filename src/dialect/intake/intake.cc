@@ -98,6 +98,7 @@ void Intake::Impl::refresh_dependents(const ObjectBooks::Keys& keys) {
     refresh_dependents(key);
     if (key.starts_with(kOnClaim)) claim_changed(key.substr(kOnClaim.size()));
     if (!key.starts_with("ns:") || !books.pods.selectors().reads_namespaces()) continue;
+    books.pods.selectors().forget();
     books.pods.each([&](std::uint32_t ix) {
       if (key.substr(3) == books.pods[ix].pod.meta.ns) slots.weigh(ix);
     });
