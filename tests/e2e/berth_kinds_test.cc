@@ -2,7 +2,7 @@
 // without a failed try; they start again, and finish.
 //
 // The controllers take minutes to build, so that the tests of kinds skip themselves without them (kinds_fixture.h, need_controllers()):
-//   scripts/controllers build jobset && build/release/tests/e2e/test_e2e --gtest_filter='BerthKinds.*'
+//   scripts/controllers build jobset && build/release/tests/e2e/test_e2e --gtest_filter='Berth*Kinds.*'
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 namespace berth::dialect {
 namespace {
 
-// What is known is as of the book, and of the owner, as they are now.
+// Nothing is known any more where the book or the owner is another.
 NamedSelectors& known_now(const SelectorBook& book, Draft& draft, const OwnerRecord* owner) {
   const auto object = owner != nullptr ? owner->ask.own : nullptr;
   auto& named = draft.named;

@@ -1,8 +1,8 @@
 // The selectors that count the pods of a draft, by role, and their PodDisruptionBudgets. Pods that are still to come are those of the
 // template. Private to the intake.
 //
-// Names are made again only where others are meant. Jobs that keep all other Jobs away have as many selectors as there are such Jobs, and
-// each pod that comes asks for all of them.
+// Names are made again only where others are meant. Pods of Jobs that keep all other Jobs away have as many selectors as there are such
+// Jobs. Each pod that comes asks for the names of all.
 // Cost: O(selectors of all roles), and O(length of their names) where something has changed.
 #pragma once
 

@@ -340,6 +340,55 @@ TEST(ExclusiveJobs, OneAloneIsOneSet) {
   EXPECT_THAT(world.told.at("js").root.pod_sets, SizeIs(1));
 }
 
+// Berth starts while leaders run, and their followers are still to come: these get places where their leaders are.
+TEST(ExclusiveJobs, AfterARestartFollowersGetPlacesBesideTheirLeaders) {
+  World world;
+  world.apply(racks({4, 4}) + queue_of_cpus(1000) + jobset_yaml({.spec = ""}) + job_yaml("js-workers-0") +
+              job_yaml("js-workers-1") + leader("js-workers-0", "nodeName: r1-0, ") +
+              leader("js-workers-1", "nodeName: r0-0, "));
+  const auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  const auto where = racks_of(started[0]);
+  EXPECT_EQ(where.at(0), std::set<std::string>{"r1"});
+  EXPECT_EQ(where.at(1), std::set<std::string>{"r0"});
+  EXPECT_TRUE(world.engine.audit());
+}
+
+// The pods of its other Jobs have keys as well: they are in no domain of a Job that has it for itself.
+TEST(ExclusiveJobs, AreApartFromOtherJobsOfTheirJobSet) {
+  Held world;
+  std::string yaml = jobset_yaml({.annotations = "", .of_jobs = kMark, .jobs = 1});
+  const std::string first = "{name: driver, template: {spec: {" + template_of() + "}}}, ";
+  yaml.insert(yaml.find("{name: workers"), first);
+  world.apply(racks({4}) + queue_of_cpus(1000) + yaml);
+  ASSERT_THAT(world.told.at("js").root.pod_sets, SizeIs(2));
+  EXPECT_EQ(world.told.at("js").root.pod_sets[0].flavor_group, "");
+  EXPECT_THAT(world.decide(), IsEmpty());
+  world.apply(node_yaml("plain", 0));
+  const auto started = world.decide();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(racks_of(started[0]).at(0), std::set<std::string>{"pl"});
+  EXPECT_EQ(racks_of(started[0]).at(1), std::set<std::string>{"r0"});
+}
+
+// In order, or behind others, no pod of such a Job is there when the JobSet starts.
+TEST(ExclusiveJobs, ThatComeLaterHaveTheirLeadersPlacesKeptToo) {
+  Held world;
+  std::string yaml = jobset_yaml({.annotations = "",
+                                  .spec = "suspend: true, startupPolicy: {startupPolicyOrder: InOrder}, ",
+                                  .of_jobs = kMark,
+                                  .jobs = 1});
+  const std::string first = "{name: driver, template: {spec: {" + template_of() + "}}}, ";
+  yaml.insert(yaml.find("{name: workers"), first);
+  world.apply(racks({4}) + node_yaml("plain", 0) + queue_of_cpus(1000) + yaml);
+  ASSERT_THAT(world.decide(), SizeIs(1));
+  world.intake.set_released("js", true);
+  world.drain();
+  EXPECT_FALSE(world.intake.expects("js", 0, 0));
+  EXPECT_TRUE(world.intake.expects("js", 1, 0));
+  EXPECT_TRUE(world.intake.expects("js", 1, 1));
+}
+
 TEST(ExclusiveJobs, AreOnePodSetInAWorkloadAndGetOneFlavor) {
   Held world;
   world.apply(racks({2, 2}) + queue_of_cpus(1000) + jobset_yaml());
