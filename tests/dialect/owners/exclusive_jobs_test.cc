@@ -18,6 +18,7 @@ namespace berth::dialect::exclusive {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -152,6 +153,14 @@ void start_leaders(World& world) {
   }
 }
 
+// The first Job of the one counts for the last Job of the other, in whatever order they came.
+void expect_apart(const World& world, const std::string& a, const std::string& b) {
+  const PodTemplate& keeps_away = world.told.at(b).root.pod_sets.back().pod;
+  ASSERT_THAT(keeps_away.terms, SizeIs(2));
+  ASSERT_EQ(keeps_away.terms[0].kind, TermKind::kApart);
+  EXPECT_THAT(*world.told.at(a).root.pod_sets.front().pod.selected, Contains(keeps_away.terms[0].selector));
+}
+
 TEST(ExclusiveJobs, EachHasAPodSetForItself) {
   const Text text;
   for (const auto& object :
@@ -259,6 +268,15 @@ TEST(ExclusiveJobs, OfTwoJobSetsShareNoRack) {
   EXPECT_THAT(all, SizeIs(3));
 }
 
+TEST(ExclusiveJobs, CountForJobSetsThatComeAfterThem) {
+  Held world;
+  world.apply(racks({2}) + queue_of_cpus(1000) + jobset_yaml());
+  world.apply(jobset_yaml({.name = "other"}));
+  world.apply(queue_of_cpus(999));
+  expect_apart(world, "other", "js");
+  expect_apart(world, "js", "other");
+}
+
 // Their pods have a key, too, whether or not their own Jobs ask for a domain.
 TEST(ExclusiveJobs, KeepJobSetsThatAreNotApart) {
   Held world;
@@ -287,6 +305,7 @@ TEST(ExclusiveJobs, FollowersTakeTheKeptPlaces) {
     EXPECT_FALSE(world.intake.expects("js", job, 1));
   }
   EXPECT_EQ(world.intake.workload("js")->revision, revision) << "their places are not void";
+  expect_apart(world, "js", "js");
   EXPECT_THAT(world.refused, IsEmpty());
   EXPECT_TRUE(world.engine.audit());
 }
