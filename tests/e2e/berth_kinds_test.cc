@@ -134,15 +134,15 @@ class BerthExclusiveKinds : public BerthKinds {
     out["spec"]["replicatedJobs"] = json::array({workers});
     return out;
   }
-  // All six pods run, those of a Job in one rack, and no rack has two Jobs.
+  // All six workers run, those of a Job in one rack, and no rack has two Jobs.
   bool runs(const std::string& name) const {
     std::map<std::string, std::set<char>> racks;  // by Job
     for (const auto& [key, pod] : observer_->pods()) {
-      if (!key.starts_with("default/" + name + "-") || !pod.occupies()) continue;
+      if (!key.starts_with("default/" + name + "-workers-") || !pod.occupies()) continue;
       const std::size_t of_job = key.find("-workers-") + 10;
       racks[key.substr(0, of_job)].insert(pod.node.back() < '2' ? '0' : '1');
     }
-    if (occupying(name) != 6 || racks.size() != 2) return false;
+    if (occupying(name + "-workers") != 6 || racks.size() != 2) return false;
     const std::set<char>& first = racks.begin()->second;
     const std::set<char>& second = racks.rbegin()->second;
     return first.size() == 1 && second.size() == 1 && first != second;
@@ -176,6 +176,29 @@ TEST_F(BerthExclusiveKinds, AJobSetWaitsStartsWholeIsDisplacedWholeAndFinishes) 
   expect_finishes("high");
   for (const char* name : {"low", "next"}) {
     EXPECT_TRUE(eventually([&] { return runs(name); })) << said(name);
+    expect_finishes(name);
+  }
+  expect_clean();
+}
+
+// No worker comes before the driver is ready. It has a node outside of the racks.
+TEST_F(BerthExclusiveKinds, WorkersBehindADriverHaveTheirRacksKept) {
+  ASSERT_NO_FATAL_FAILURE(start_with_racks());
+  for (const bool suspend : {true, false}) {
+    const std::string name = suspend ? "held" : "free";
+    json body = exclusive(name, "low", suspend);
+    json driver = jobset(name, "low", suspend)["spec"]["replicatedJobs"][0];
+    json& jobs = body["spec"]["replicatedJobs"];
+    jobs[0]["template"]["metadata"]["annotations"] = body["metadata"]["annotations"];
+    body["metadata"].erase("annotations");
+    jobs.insert(jobs.begin(), driver);
+    body["spec"]["startupPolicy"] = {{"startupPolicyOrder", "InOrder"}};
+    create(kJobSets, body);
+    EXPECT_TRUE(eventually([&] { return runs(name) && occupying(name) == 7; })) << said(name);
+    for (const auto& [key, pod] : observer_->pods()) {
+      const bool drives = key.starts_with("default/" + name + "-leader-");
+      EXPECT_TRUE(!drives || pod.node == "node-0") << key << " on " << pod.node;
+    }
     expect_finishes(name);
   }
   expect_clean();
