@@ -51,6 +51,8 @@ constexpr ForeignMark kMarks[] = {
      "koordinator", ""},
     {"scheduling.koordinator.sh/gpu-partition-spec", kKey, "Koordinator", "GPUs that belong together",
      "koordinator", ""},
+    {"scheduling.koordinator.sh/numa-topology-spec", kKey, "Koordinator", "nodes by their NUMA topology",
+     "koordinator", ""},
     {"scheduling.koordinator.sh/reservation-affinity", kKey, "Koordinator",
      "the reservation that it must use", "koordinator", ""},
     {"scheduling.volcano.sh/group-min-member", kKey, "Volcano", "the least size of a gang", "volcano", "",

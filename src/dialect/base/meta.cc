@@ -10,6 +10,11 @@ std::string_view Meta::mark(std::string_view key) const {
   return {};
 }
 
+std::string_view Meta::label(std::string_view key) const {
+  const auto it = labels.find(key);
+  return it == labels.end() ? std::string_view() : std::string_view(it->second);
+}
+
 std::string_view Meta::annotation(std::string_view key) const {
   const auto it = annotations.find(key);
   return it == annotations.end() ? std::string_view() : std::string_view(it->second);

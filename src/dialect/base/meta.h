@@ -33,7 +33,8 @@ struct Meta {
 
   // The label of this key, else the annotation, else empty.
   std::string_view mark(std::string_view key) const;
-  // The annotation of this key, else empty.
+  // The label, or the annotation, of this key alone; else empty.
+  std::string_view label(std::string_view key) const;
   std::string_view annotation(std::string_view key) const;
   bool operator==(const Meta&) const = default;
 };

@@ -37,7 +37,8 @@ Membership membership_of(const Pod& pod, NamedGang named, const Ask* owner) {
     std::string uid = gang_uid(system->kind, fmt::format("{}/{}", pod.meta.ns, name));
     return {GangKind::kPodGroup, std::move(uid), std::move(name), std::nullopt, {}, system, {}};
   }
-  if (const auto name = pod.meta.mark(kOldestPodGroupName); !name.empty()) {
+  const bool more = named.said && named.said->oldest_label;
+  if (const auto name = pod.meta.mark(kOldestPodGroupName); !name.empty() && !more) {
     return sized(pod, "Gang/coscheduling", name, kOldestPodGroupSize);
   }
   const auto gang = pod.meta.mark(kGang);

@@ -44,7 +44,7 @@ struct NamedGang {
 
 // Where a pod belongs. `owner` is its topmost owner where one is known, else nullptr; `named`: of its marks (objects/gang_systems.h).
 //   1. the object that it names
-//   2. pod-group.scheduling.sigs.k8s.io/name with /min-available
+//   2. pod-group.scheduling.sigs.k8s.io/name with /min-available; with marks of Koordinator beside them it is Koordinator's gang
 //   3. berth.dev/gang with berth.dev/gang-size
 //   4. kueue.x-k8s.io/pod-group-name with pod-group-total-count
 //   5. a gang of another system, without an object

@@ -38,6 +38,7 @@ struct SaidGang {
   std::map<std::string, std::string> pods = {};  // by part: a Pod as JSON, like which its pods are to be
   std::optional<Patience> patience = {};         // none: for ever
   std::string wrong = {};                        // a mark that cannot be read
+  bool oldest_label = false;  // named by kOldestPodGroupName, and more than coscheduling knows
   bool operator==(const SaidGang&) const = default;
 };
 
