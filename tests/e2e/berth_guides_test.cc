@@ -160,7 +160,7 @@ spec: {policyName: yunikorn}
 )",
           .labels = {{"applicationId", "@"}},
           .writes_name = true,
-          .keeps_room = {{"yunikorn.apache.org/placeholder", "true"},
+          .keeps_room = {{"internal.yunikorn.apache.org/placeholder", "true"},
                          {"yunikorn.apache.org/task-group-name", "worker"}},
           .gang = {"spark-pi-driver"},
           .joins = PodShape{.name = "spark-pi-executor",

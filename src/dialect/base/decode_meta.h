@@ -25,24 +25,25 @@ inline bool is_read_key(std::string_view key) {
          key == kKaiStaleSince || key == kKaiPreemptionDelay || key == kJobIndex || key == kMirrorPod ||
          key == kKoordinatorGang || key == kKoordinatorLeast || key == kKoordinatorTotal ||
          key == kKoordinatorGroups || key == kKoordinatorQuota || key == kYuniKornApp ||
-         key == kOlderYuniKornApp || key == kYuniKornQueue || key == kOlderYuniKornQueue ||
-         key == kYuniKornGroup || key == kYuniKornGroups || key == kYuniKornParameters ||
-         key.starts_with(kProvisioningParameter);
+         key == kOlderYuniKornApp || key == kSparkApp || key == kYuniKornQueue ||
+         key == kOlderYuniKornQueue || key == kYuniKornGroup || key == kYuniKornGroups ||
+         key == kYuniKornParameters || key.starts_with(kProvisioningParameter);
 }
 
 // For a bound pod these name its queue, its devices and its owner. They are few, so no bound hides them: a tenant could push them
 // out of it with others.
 inline bool is_of_charge(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
-      kChargedTo,         kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
-      kKueueQueue,        kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
-      kGangSize,          kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
-      kKueuePodGroup,     kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
-      kVolcanoGroupName,  kVolcanoTask,       kVolcanoPreemptable, kKaiGroupName,       kKaiSubgroup,
-      kKoordinatorGang,   kKoordinatorLeast,  kKoordinatorGroups,  kKoordinatorQuota,   kYuniKornApp,
-      kOlderYuniKornApp,  kYuniKornQueue,     kOlderYuniKornQueue, kYuniKornGroup,      kYuniKornGroups,
-      kYuniKornParameters};
-  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+      kChargedTo,        kDevices,           kGpuMilli,           kGpuResource,        kBerthQueue,
+      kKueueQueue,       kVolcanoQueueName,  kKaiQueueName,       kOlderKaiQueueName,  kGang,
+      kGangSize,         kPodGroupLabel,     kOlderPodGroupLabel, kOldestPodGroupName, kOldestPodGroupSize,
+      kKueuePodGroup,    kKueuePodGroupSize, kKueuePrebuilt,      kJobIndex,           kMirrorPod,
+      kVolcanoGroupName, kVolcanoTask,       kVolcanoPreemptable, kKaiGroupName,       kKaiSubgroup,
+      kKoordinatorGang,  kKoordinatorLeast,  kKoordinatorGroups,  kKoordinatorQuota,   kYuniKornApp,
+      kOlderYuniKornApp, kSparkApp,          kYuniKornQueue,      kOlderYuniKornQueue, kYuniKornGroup,
+      kYuniKornGroups,   kYuniKornParameters};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys) ||
+         key == kYuniKornPlaceholder || key == kOlderYuniKornPlaceholder;
 }
 
 template <class V>

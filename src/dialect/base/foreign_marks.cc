@@ -27,6 +27,8 @@ constexpr ForeignMark kMarks[] = {
     {"gpu-fraction-num-devices", kKey, "KAI", "how many GPUs the part is of", "kai", ""},
     {"gpu-memory", kKey, "KAI", "a part of a GPU, by memory", "kai", ""},
     {"gpu-memory-limit", kKey, "Run:ai", "the most of a GPU, by memory", "kai", ""},
+    {"internal.yunikorn.apache.org/placeholder", kKey, "YuniKorn", "the place of a gang's pod to come",
+     "yunikorn", ""},
     {"kai.scheduler/batch-min-member", kKey, "KAI", "the least size of a gang", "kai", ""},
     {"kai.scheduler/node-pool", kKey, "KAI", "the pool of nodes", "kai", ""},
     {"kai.scheduler/segment-size", kKey, "KAI", "the topology of a part of a gang", "kai", ""},

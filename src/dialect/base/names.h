@@ -79,6 +79,7 @@ inline constexpr std::string_view kKoordinatorQuota = "quota.scheduling.koordina
 inline constexpr std::string_view kYuniKornScheduler = "yunikorn";
 inline constexpr std::string_view kYuniKornApp = "yunikorn.apache.org/app-id";
 inline constexpr std::string_view kOlderYuniKornApp = "applicationId";
+inline constexpr std::string_view kSparkApp = "spark-app-selector";  // Spark's own label of its pods
 inline constexpr std::string_view kYuniKornQueue =
     "yunikorn.apache.org/queue";  // "root.research.nlp" is the queue nlp
 inline constexpr std::string_view kOlderYuniKornQueue = "queue";
@@ -87,6 +88,9 @@ inline constexpr std::string_view kYuniKornGroups =
     "yunikorn.apache.org/task-groups";  // annotation: [{"name": "worker", "minMember": 4}]
 inline constexpr std::string_view kYuniKornParameters =
     "yunikorn.apache.org/schedulingPolicyParameters";  // annotation: "gangSchedulingStyle=Soft"
+// Annotations of a pod that holds the room of a gang's pod to come: "true". YuniKorn writes the second up to 1.5.
+inline constexpr std::string_view kYuniKornPlaceholder = "internal.yunikorn.apache.org/placeholder";
+inline constexpr std::string_view kOlderYuniKornPlaceholder = "yunikorn.apache.org/placeholder";
 
 // Kueue.
 inline constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";

@@ -45,7 +45,7 @@ class Found {
 
 void name_in_full(Meta& meta, std::string_view scheduler) {
   if (scheduler != kYuniKornScheduler) return;
-  if (const std::string said(meta.mark(kOlderYuniKornQueue));
+  if (const std::string said(meta.label(kOlderYuniKornQueue));
       !said.empty() && meta.mark(kYuniKornQueue).empty())
     meta.annotations.emplace(kYuniKornQueue, said);
 }

@@ -232,7 +232,7 @@ TEST(DeclaredMembers, GiveTheirPlacesBackSoLongAfterTheStart) {
 TEST(DeclaredMembers, WaitWhereTheirParametersCannotBeRead) {
   const std::pair<const char*, const char*> kWrong[] = {
       {"placeholderTimeoutInSeconds=soon", "placeholderTimeoutInSeconds \"soon\" is not an integer"},
-      {"placeholderTimeoutInSeconds=0", "placeholderTimeoutInSeconds \"0\""},
+      {"placeholderTimeoutInSeconds=-1", "placeholderTimeoutInSeconds \"-1\""},
       {"gangSchedulingStyle=soft", "gangSchedulingStyle \"soft\" is not Soft or Hard"}};
   for (const auto& [parameters, why] : kWrong) {
     World world;
