@@ -38,6 +38,7 @@ KnownSystem known_volcano();
 KnownSystem known_kai();
 KnownSystem known_coscheduling();
 KnownSystem known_koordinator();
+KnownSystem known_yunikorn();
 KnownSystem known_autoscaler();
 KnownSystem known_jobset();
 KnownSystem known_ray();

@@ -107,8 +107,8 @@ struct Book {
     key_map.is_keys = true;
     for (const KnownSystem& known :
          {known_upstream(), known_kueue(), known_volcano(), known_kai(), known_coscheduling(),
-          known_koordinator(), known_autoscaler(), known_jobset(), known_ray(), known_kubeflow(),
-          known_spark(), known_leader_worker(), known_app_wrapper(), known_berth()}) {
+          known_koordinator(), known_yunikorn(), known_autoscaler(), known_jobset(), known_ray(),
+          known_kubeflow(), known_spark(), known_leader_worker(), known_app_wrapper(), known_berth()}) {
       System& system = systems.emplace_back(System{known, {}});
       read(known.fields, system.types);
       prefixes.insert(prefixes.end(), known.prefixes.begin(), known.prefixes.end());

@@ -152,6 +152,9 @@ TEST(Misspelt, LabelsAndAnnotationsOfKnownPrefixes) {
       {"kai.scheduler/queues", "kai.scheduler/queue"},
       {"scheduling.volcano.sh/queue", "scheduling.volcano.sh/queue-name"},
       {"scheduling.x-k8s.io/podgroup", "scheduling.x-k8s.io/pod-group"},
+      {"yunikorn.apache.org/task-group", "yunikorn.apache.org/task-groups"},
+      {"yunikorn.apache.org/schedulingPolicyParams", "yunikorn.apache.org/schedulingPolicyParameters"},
+      {"yunikorn.apache.org/appid", "yunikorn.apache.org/app-id"},
   };
   for (const auto& [wrong, meant] : cases) {
     for (const char* where : {"labels", "annotations"}) {
@@ -375,8 +378,9 @@ TEST(Known, EveryFieldOfJobSetsOwnSchema) {
 
 TEST(Known, MarksThatBerthReadsAreKnown) {
   std::set<std::string_view> keys;
-  for (const auto& system : {known_kueue(), known_volcano(), known_kai(), known_coscheduling(),
-                             known_autoscaler(), known_jobset(), known_berth()})
+  for (const auto& system :
+       {known_kueue(), known_volcano(), known_kai(), known_coscheduling(), known_koordinator(),
+        known_yunikorn(), known_autoscaler(), known_jobset(), known_berth()})
     keys.insert(system.keys.begin(), system.keys.end());
   for (const auto key : {kGang,
                          kGangSize,
@@ -422,6 +426,17 @@ TEST(Known, MarksThatBerthReadsAreKnown) {
                          kKueueElastic,
                          kKueueSliceName,
                          kKueueSliceFor,
+                         kKoordinatorGang,
+                         kKoordinatorLeast,
+                         kKoordinatorTotal,
+                         kKoordinatorGroups,
+                         kYuniKornApp,
+                         kYuniKornQueue,
+                         kYuniKornGroup,
+                         kYuniKornGroups,
+                         kYuniKornParameters,
+                         kYuniKornPlaceholder,
+                         kOlderYuniKornPlaceholder,
                          kConsumesRequest,
                          kProvisioningClass})
     EXPECT_TRUE(keys.contains(key)) << key;
