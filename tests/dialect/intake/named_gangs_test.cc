@@ -148,5 +148,25 @@ TEST(NamedGangs, EachReplicaOfAWorkloadIsAGang) {
   EXPECT_THAT(named_waits(world, "UpstreamWorkload/default/train/work/a"), HasSubstr("does not exist"));
 }
 
+// Koordinator's default, once-satisfied, would let it start alone.
+TEST(NamedGangs, AGangThatLostPodsWaitsUntilTheyAreEnoughAgain) {
+  const auto member = [](const std::string& name, const std::string& node = "") {
+    return pod_yaml(name, 1,
+                    "  annotations: {gang.scheduling.koordinator.sh/name: a, "
+                    "gang.scheduling.koordinator.sh/min-available: '3'}\n",
+                    node.empty() ? "" : "  nodeName: " + node + "\n");
+  };
+  World world;
+  world.apply(node_yaml("n0", 8) + member("a0", "n0") + member("a1", "n0") + member("a2", "n0"));
+  world.remove(Kind::kPod, "a0");
+  world.remove(Kind::kPod, "a1");
+  world.apply(member("a3"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  EXPECT_THAT(to_text(world.engine.explain("Gang/Koordinator/default/a")->reason),
+              HasSubstr("2 of the gang's 3 exist"));
+  world.apply(member("a4"));
+  EXPECT_THAT(named_placed(world), ElementsAre("a3", "a4"));
+}
+
 }  // namespace
 }  // namespace berth::dialect
