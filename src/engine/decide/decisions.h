@@ -136,7 +136,7 @@ class Decisions {
   Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
   bool reprieve(WorkloadId id);
   bool overtakes(const std::string& uid) const;
-  std::vector<Slot> placed_now() const;
+  std::vector<Slot> placed_by(DecisionKind kind) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);
   void give_back_takings(WorkloadId id);

@@ -86,11 +86,11 @@ bool Decisions::overtakes(const std::string& uid) const {
   });
 }
 
-// The slots that starts and holds of this decide() gave their places.
-std::vector<Slot> Decisions::placed_now() const {
+// The slots that decisions of this kind gave their places.
+std::vector<Slot> Decisions::placed_by(DecisionKind kind) const {
   std::vector<Slot> out;
   for (const Decision& d : out_) {
-    if (d.kind != DecisionKind::kStart && d.kind != DecisionKind::kHold) continue;
+    if (d.kind != kind) continue;
     const auto id = state_.find_workload(d.workload);
     for (const SlotPlacement& p : d.slots) {
       const auto& set = state_.workloads[id->index()].sets[static_cast<std::size_t>(p.pod_set)];
@@ -126,9 +126,12 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
   });
   std::vector<Slot> back;
   for (const auto& [id, slot] : slots) back.push_back(slot);
-  const std::vector<Slot> came = placed_now();
-  return fits && state_.accounts.fit_in_turn(back, Mode::kPlan) &&
-         state_.accounts.all_come(came, planes_of(Mode::kPlan)) &&
+  // Starts stand without holds, whose pods may never come.
+  std::vector<Slot> came = placed_by(DecisionKind::kStart);
+  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !terms_hold(came)) return false;
+  const std::vector<Slot> held = placed_by(DecisionKind::kHold);
+  came.insert(came.end(), held.begin(), held.end());
+  return state_.accounts.all_come(came, planes_of(Mode::kPlan)) &&
          state_.accounts.fit_in_turn(came, Mode::kPlan);
 }
 
