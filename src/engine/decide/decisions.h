@@ -113,6 +113,8 @@ class Decisions {
   SlotPlacement placement(std::uint32_t set, std::uint32_t index, NodeId node, GrantId grant) const;
   void describe(Decision& decision, const WorkloadState& w, const std::vector<PlacedSlot>& placed) const;
   bool started_now(const VictimPlan::Victim& victim) const;
+  // The slots of a victim that yield.
+  SlotNames slots_of(const VictimPlan::Victim& victim) const;
   void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);
   SlotNames begun_slots(WorkloadId id) const;
   void drop_ended_hold(WorkloadId id);
@@ -135,7 +137,7 @@ class Decisions {
   bool must_be_near(const std::vector<PlacedSlot>& placed) const;
   Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
   bool reprieve(WorkloadId id);
-  bool overtakes(const std::string& uid) const;
+  bool gave_way(const std::string& uid, DecisionKind kind) const;
   std::vector<Slot> placed_by(DecisionKind kind) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);

@@ -189,20 +189,22 @@ bool Decisions::started_victims(const VictimPlan& plan) const {
                      [&](const VictimPlan::Victim& v) { return started_now(v); });
 }
 
+Decisions::SlotNames Decisions::slots_of(const VictimPlan::Victim& victim) const {
+  if (!victim.whole) return victim.slots;
+  SlotNames out;
+  const WorkloadState& v = state_.workloads[victim.workload.index()];
+  for (std::uint32_t s = 0; s < v.sets.size(); ++s)
+    each_active(v.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { out.emplace_back(s, i); });
+  return out;
+}
+
 std::int64_t Decisions::take_back(const VictimPlan& plan) {
   if (!started_victims(plan)) return 0;
   state_.abandon();
   std::int64_t starts = 0;
   for (const VictimPlan::Victim& victim : plan.victims) {
     if (!started_now(victim)) continue;
-    SlotNames back = victim.slots;
-    if (victim.whole) {
-      back.clear();
-      const WorkloadState& v = state_.workloads[victim.workload.index()];
-      for (std::uint32_t s = 0; s < v.sets.size(); ++s)
-        each_active(v.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { back.emplace_back(s, i); });
-    }
-    cancel(victim.workload, back, 0);
+    cancel(victim.workload, slots_of(victim), 0);
     ++starts;
   }
   cancel_behind();

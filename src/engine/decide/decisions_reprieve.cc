@@ -1,6 +1,5 @@
 // Evictions of the same decide() that are taken back (decisions.h).
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "engine/decide/decisions.h"
@@ -19,15 +18,8 @@ bool Decisions::must_be_near(const std::vector<PlacedSlot>& placed) const {
 Decisions::Yield Decisions::yield_of(const VictimPlan::Victim& victim, WorkloadId to) const {
   const WorkloadState& v = state_.workloads[victim.workload.index()];
   Yield out{victim.workload, to, out_.size(), {}, v.progress, v.started, v.delays->evicted_at, v.takings};
-  const auto add = [&](std::uint32_t s, std::uint32_t i) {
+  for (const auto& [s, i] : slots_of(victim))
     out.slots.emplace_back(SlotName(s, i), v.sets[s].slots[i].state);
-  };
-  if (!victim.whole) {
-    for (const auto& [s, i] : victim.slots) add(s, i);
-    return out;
-  }
-  for (std::uint32_t s = 0; s < v.sets.size(); ++s)
-    each_active(v.sets[s], [&](const Slot&, std::uint32_t i, std::int64_t) { add(s, i); });
   return out;
 }
 
@@ -49,8 +41,8 @@ bool Decisions::reprieve(WorkloadId id) {
   std::vector<std::vector<std::size_t>> groups;  // of yields_, that stay together
   const WorkloadState& w = state_.workloads[id.index()];
   // In a strict queue the hold let work behind it start.
-  const bool hold_ended =
-      w.held() == 0 && state_.queues[w.queue.index()].spec.order != QueueOrder::kStrict && !overtakes(uid);
+  const bool hold_ended = w.held() == 0 && state_.queues[w.queue.index()].spec.order != QueueOrder::kStrict &&
+                          !gave_way(uid, DecisionKind::kReleaseHold);
   for (std::size_t k = yields_.size(); k-- > 0;) {  // the last one first, as a search gives victims back
     if (yields_[k].to != id) continue;
     if (!starts.empty() && holds.empty()) {
@@ -79,10 +71,10 @@ bool Decisions::reprieve(WorkloadId id) {
   return any;
 }
 
-// Whether the hold of other work ended for it.
-bool Decisions::overtakes(const std::string& uid) const {
+// Whether a decision of this kind gave it room.
+bool Decisions::gave_way(const std::string& uid, DecisionKind kind) const {
   return std::any_of(out_.begin(), out_.end(), [&](const Decision& d) {
-    return d.kind == DecisionKind::kReleaseHold && !d.slots.empty() && d.reason.subject == uid;
+    return d.kind == kind && !d.slots.empty() && d.reason.subject == uid;
   });
 }
 
@@ -159,11 +151,7 @@ void Decisions::keep(const Yield& yield) {
 // Where nothing has yielded to it any more.
 void Decisions::give_back_takings(WorkloadId id) {
   const std::string& uid = state_.workloads[id.index()].uid;
-  const bool some_yield = std::any_of(out_.begin(), out_.end(), [&](const Decision& d) {
-    const bool yields = d.kind == DecisionKind::kEvict || d.kind == DecisionKind::kReleaseHold;
-    return yields && !d.slots.empty() && d.reason.subject == uid;
-  });
-  if (some_yield) return;
+  if (gave_way(uid, DecisionKind::kEvict) || gave_way(uid, DecisionKind::kReleaseHold)) return;
   state_.workloads[id.index()].takings = takers_.at(id.value);
 }
 
