@@ -87,11 +87,7 @@ void Carrier::start(const Decision& decision, TimeMs now) {
   std::vector<std::string> binds;
   for (const SlotPlacement& slot : decision.slots) {
     const auto pod = intake_.pod_at(decision.workload, slot.pod_set, slot.index);
-    const bool comes_later =
-        released
-            ? !pod && info->owner->sets.at(static_cast<std::size_t>(slot.pod_set)).comes_later(slot.index)
-            : intake_.expects(decision.workload, slot.pod_set, slot.index);
-    if (comes_later) {
+    if (comes_later(decision, slot, pod.has_value(), released ? &*info : nullptr, intake_)) {
       places_.promise(decision.workload, Comes::kOfGroup, slot);
       continue;
     }

@@ -9,6 +9,12 @@ bool is_without_nodes(const Decision& start) {
                      [](const SlotPlacement& slot) { return slot.node.empty(); });
 }
 
+bool comes_later(const Decision& start, const SlotPlacement& slot, bool has_pod,
+                 const dialect::WorkloadInfo* released, const dialect::IntakeView& intake) {
+  if (released == nullptr) return intake.expects(start.workload, slot.pod_set, slot.index);
+  return !has_pod && released->owner->sets.at(static_cast<std::size_t>(slot.pod_set)).comes_later(slot.index);
+}
+
 std::vector<SlotPlacement> let_out(const Decision& start, const dialect::WorkloadInfo& info,
                                    const dialect::IntakeView& intake, Places& places,
                                    std::vector<Event>& events) {
@@ -16,11 +22,7 @@ std::vector<SlotPlacement> let_out(const Decision& start, const dialect::Workloa
   std::vector<SlotPlacement> to_come;
   for (const SlotPlacement& slot : start.slots) {
     const auto pod = intake.pod_at(start.workload, slot.pod_set, slot.index);
-    const bool comes_later =
-        info.suspended
-            ? !pod && info.owner->sets.at(static_cast<std::size_t>(slot.pod_set)).comes_later(slot.index)
-            : intake.expects(start.workload, slot.pod_set, slot.index);
-    if (comes_later) {
+    if (comes_later(start, slot, pod.has_value(), info.suspended ? &info : nullptr, intake)) {
       places.promise(start.workload, Comes::kOfGroup, slot);
     } else if (info.suspended) {
       to_come.push_back(slot);

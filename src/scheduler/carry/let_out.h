@@ -14,6 +14,10 @@ namespace berth::scheduler {
 
 // A start of quota alone, or with slots of it.
 bool is_without_nodes(const Decision& start);
+// Whether the pod of a slot of any start is made only when others run. `released`: its owner is suspended, and its pods are still to be
+// made; nullptr: they are there, or come by themselves.
+bool comes_later(const Decision& start, const SlotPlacement& slot, bool has_pod,
+                 const dialect::WorkloadInfo* released, const dialect::IntakeView& intake);
 // The slots of such a start whose pods come with the release of the owner; all others are held, or wait again (`events`).
 std::vector<SlotPlacement> let_out(const Decision& start, const dialect::WorkloadInfo& info,
                                    const dialect::IntakeView& intake, Places& places,

@@ -14,15 +14,6 @@ inline constexpr const char* kTeam = "labels: {kueue.x-k8s.io/queue-name: team}"
 inline constexpr const char* kOneCpu =
     "template: {spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}";
 
-struct WorldThatHolds : World {
-  WorldThatHolds() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
-
 // An object with uid = name. `head` goes into its metadata.
 inline std::string object_of(const std::string& version, const std::string& kind, const std::string& name,
                              const std::string& head, const std::string& spec, const std::string& rest = "") {

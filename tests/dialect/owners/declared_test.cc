@@ -116,14 +116,7 @@ Ask boat_asked(const std::string& yaml) {
   return ask_of(testing::objects_of(yaml).at(0));
 }
 
-struct HeldBoats : World {
-  HeldBoats() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
+using HeldBoats = testing::WorldThatHolds;
 
 TEST_F(Boats, SayTheirSetsFromBothFeeds) {
   const std::string yaml = boat_yaml(kBoatQueue, kMoored);

@@ -121,14 +121,7 @@ Ask ask_for(const Text& text) {
   return ask_of(testing::objects_of(jobset_yaml(text)).at(0));
 }
 
-struct Held : World {
-  Held() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
+using Held = testing::WorldThatHolds;
 
 // By pod set, the racks of its slots; a node is named by its rack.
 std::map<std::int64_t, std::set<std::string>> racks_of(const Decision& start) {

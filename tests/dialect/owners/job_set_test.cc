@@ -68,14 +68,7 @@ Ask ask_for_jobset(const std::string& yaml) {
   return ask_of(testing::objects_of(yaml).at(0));
 }
 
-struct HeldJobSets : World {
-  HeldJobSets() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
-};
+using HeldJobSets = testing::WorldThatHolds;
 
 TEST(JobSets, SayTheirSetsFromBothFeeds) {
   const std::string yaml = jobset_yaml(kQueueOfJobSet, "suspend: true, ");

@@ -1,9 +1,21 @@
-// A LocalQueue "team" with so many CPUs of one flavor.
+// A world that holds owners, and a LocalQueue "team" with so many CPUs of one flavor.
 #pragma once
 
 #include <string>
 
+#include "dialect/dialect_support.h"
+#include "dialect/intake/intake.h"
+
 namespace berth::dialect::testing {
+
+struct WorldThatHolds : World {
+  WorldThatHolds() : World(config()) {}
+  static IntakeConfig config() {
+    IntakeConfig out;
+    out.hold_owners = true;
+    return out;
+  }
+};
 
 // `memory`: its quota of that, such as "1Gi"; "": it has none.
 inline std::string queue_of_cpus(int cpus, const std::string& memory = "") {

@@ -80,13 +80,7 @@ Ask pair_of(std::int64_t workers, bool suspended, std::int64_t generation) {
   return out;
 }
 
-struct Held : World {
-  Held() : World(config()) {}
-  static IntakeConfig config() {
-    IntakeConfig out;
-    out.hold_owners = true;
-    return out;
-  }
+struct Held : testing::WorldThatHolds {
   void take(Ask ask) {
     intake.upsert(std::move(ask));
     drain();
