@@ -152,12 +152,13 @@ class BerthMove : public TeamsTest {
         << ns << "/" << name << " does not run with " << pods << " pods by " << scheduler
         << reasons_of_waiting();
   }
-  // The containers' later work.
+  // The containers' later work. Not before they run: the word that they do would come last.
   void finish(const std::string& ns, const std::string& name) {
     for (const auto& [key, pod] : observer_->pods()) {
       if (!key.starts_with(fmt::format("{}/{}-", ns, name)) || !pod.occupies()) continue;
-      merge(fmt::format("{}/{}/status", pods_in(ns), key.substr(ns.size() + 1)),
-            {{"status", {{"phase", "Succeeded"}}}});
+      const std::string path = fmt::format("{}/{}", pods_in(ns), key.substr(ns.size() + 1));
+      EXPECT_TRUE(eventually([&] { return get(path)["status"].value("phase", "") == "Running"; })) << key;
+      merge(path + "/status", {{"status", {{"phase", "Succeeded"}}}});
     }
   }
 

@@ -162,6 +162,15 @@ class KindsTest : public WorkloadsTest {
         finish_pod(key.substr(8));
     }
   }
+  // Its pods end well until that holds: the kubelet's word that a pod runs may come after the word that it has ended.
+  bool finishes(const std::string& name, const std::function<bool()>& holds, milliseconds at_most = kLong) {
+    return eventually(
+        [&] {
+          finish(name);
+          return holds();
+        },
+        at_most);
+  }
   json named(const JudgedKind& kind, const std::string& name) const { return get(kind.path + "/" + name); }
   std::string said(const JudgedKind& kind, const std::string& name) const {
     const json object = named(kind, name);
