@@ -21,7 +21,7 @@ const std::map<std::string, Scenario> kScenarios = {
     {"S1", Scenario::kS1}, {"S2", Scenario::kS2}, {"S3", Scenario::kS3}, {"S4", Scenario::kS4},
     {"S5", Scenario::kS5}, {"C1", Scenario::kC1}, {"C2", Scenario::kC2}, {"C3", Scenario::kC3},
     {"Q1", Scenario::kQ1}, {"Q2", Scenario::kQ2}, {"Q3", Scenario::kQ3}, {"Q4", Scenario::kQ4},
-    {"Q5", Scenario::kQ5}};
+    {"Q5", Scenario::kQ5}, {"Q6", Scenario::kQ6}};
 
 std::string name_of(Scenario scenario) {
   for (const auto& [name, value] : kScenarios) {
@@ -52,6 +52,7 @@ void print_row(const Outcome& o, double ceiling) {
       break;
     case Scenario::kQ2:
     case Scenario::kQ5:
+    case Scenario::kQ6:
       result = fmt::format("{:>7.0f} {:>9.0f} {:>7}", o.rate(), o.rate_from_start(),
                            ceiling > 0 ? fmt::format("{:.2f}", o.rate() / ceiling) : "-");
       if (o.to_first_s > 0)
@@ -141,6 +142,7 @@ std::pair<double, const char*> figure_of(const Outcome& o) {
     case Scenario::kQ1:
     case Scenario::kQ2:
     case Scenario::kQ5:
+    case Scenario::kQ6:
       break;
     case Scenario::kC1:
     case Scenario::kC2:
@@ -215,7 +217,7 @@ int run(int argc, char** argv) {
   std::string json_path;
   unsigned in_flight = 32;
   int repeat = 1;
-  app.add_option("--scenarios", scenarios, "S1 to S5; with constraints C1, C2, C3; with queues Q1 to Q5")
+  app.add_option("--scenarios", scenarios, "S1 to S5; with constraints C1, C2, C3; with queues Q1 to Q6")
       ->delimiter(',')
       ->check(CLI::IsMember(kScenarios));
   app.add_option("--contenders", names, "blind, kube-scheduler, kueue, berth-null, berth, berth-watched")
@@ -230,7 +232,7 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 200000));
   app.add_option("--running", scale.running, "pods that run already, of S4 and C1 to C3")
       ->check(CLI::Range(9, 200000));
-  app.add_option("--gangs", scale.gangs, "of S2, and JobSets of Q5")->check(CLI::Range(1, 20000));
+  app.add_option("--gangs", scale.gangs, "of S2, and JobSets of Q5 and Q6")->check(CLI::Range(1, 20000));
   app.add_option("--high-gangs", scale.high_gangs, "of S3 and Q3")->check(CLI::Range(1, 20000));
   app.add_option("--jobs", scale.jobs, "of Q1")->check(CLI::Range(1, 20000));
   app.add_option("--waiting", scale.waiting, "Jobs of Q4")->check(CLI::Range(1, 1000000));

@@ -105,8 +105,7 @@ class Run {
   Result<Outcome> go() {
     BERTH_ASSIGN(cluster_, TestCluster::start(
                                {.kubernetes = scale_.kubernetes,
-                                .controller_manager =
-                                    outcome_.scenario == Scenario::kQ1 || outcome_.scenario == Scenario::kQ5,
+                                .controller_manager = outcome_.scenario == Scenario::kQ1 || has_jobsets(),
                                 .fair_queuing = false,
                                 .unlimited_scheduler = true,
                                 .go_gc = kGoGc,
@@ -144,7 +143,9 @@ class Run {
         case Scenario::kQ4:
           return waiting_jobs();
         case Scenario::kQ5:
-          return released_jobsets();
+          return released_jobsets(true);
+        case Scenario::kQ6:
+          return contender_.kueue ? released_jobsets(false) : waiting_jobsets();
       }
       return {};
     }();
@@ -164,6 +165,9 @@ class Run {
   }
 
  private:
+  bool has_jobsets() const {
+    return outcome_.scenario == Scenario::kQ5 || outcome_.scenario == Scenario::kQ6;
+  }
   bool has_constraints() const {
     return outcome_.scenario >= Scenario::kC1 && outcome_.scenario <= Scenario::kC3;
   }
@@ -252,8 +256,31 @@ class Run {
     return finish_backlog();
   }
 
+  Status create_jobsets(bool queued, bool suspended) {
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i, queued, suspended));
+    return cluster_->create_all(kJobSets, bodies, 32);
+  }
+
+  // The pods are there, and JobSet's controller has nothing more to do with them, before the scheduler starts.
+  Status waiting_jobsets() {
+    const std::size_t pods = scale_.gangs * kGang;
+    e2e::ProjectController controller(*cluster_, "jobset");
+    BERTH_TRY(controller.start());
+    if (contender_.gangs) BERTH_TRY(make_queues(*cluster_, 1, pods));
+    BERTH_TRY(observer_->start());
+    BERTH_TRY(create_jobsets(contender_.gangs, false));
+    if (!observer_->wait_until([&](const auto& now) { return now.pods >= pods; },
+                               seconds(scale_.time_limit_s)))
+      return fail(ErrorCode::kUnavailable, "{} of {} pods were made", observer_->now().pods, pods);
+    std::this_thread::sleep_for(seconds(5));
+    BERTH_TRY(start_contender());
+    BERTH_ASSIGN(outcome_.finished, wait_for_binds(pods));
+    return finish_backlog();
+  }
+
   // Kueue's webhooks must answer before there are queues; Berth finds the kinds that are there.
-  Status released_jobsets() {
+  Status released_jobsets(bool suspended) {
     const std::size_t pods = scale_.gangs * kGang;
     e2e::ProjectController controller(*cluster_, "jobset");
     BERTH_TRY(controller.start());
@@ -262,9 +289,7 @@ class Run {
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_contender());
     if (queued) BERTH_TRY(create_queues(*cluster_, 1, pods, /*stopped=*/true));
-    std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.gangs; ++i) bodies.push_back(work_.jobset(i, queued));
-    BERTH_TRY(cluster_->create_all(kJobSets, bodies, 32));
+    BERTH_TRY(create_jobsets(queued, suspended));
     BERTH_TRY(settle());
     if (observer_->now().binds > 0)
       return fail(ErrorCode::kInvalid, "{} pods were bound in a stopped queue", observer_->now().binds);
@@ -532,7 +557,7 @@ class Run {
 }  // namespace
 
 bool applies(Scenario scenario, const Contender& contender) {
-  if (contender.kueue && scenario != Scenario::kQ5) return false;
+  if (contender.kueue && scenario != Scenario::kQ5 && scenario != Scenario::kQ6) return false;
   switch (scenario) {
     case Scenario::kS1:
       return true;
@@ -554,6 +579,7 @@ bool applies(Scenario scenario, const Contender& contender) {
     case Scenario::kQ2:
       return contender.name != "berth-null";
     case Scenario::kQ5:
+    case Scenario::kQ6:
       return contender.kueue || contender.name == "blind" || (contender.gangs && contender.preempts);
   }
   return false;

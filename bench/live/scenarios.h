@@ -23,6 +23,8 @@
 //   Q5  S2 with 500 JobSets of 8 pods, which wait suspended in a ClusterQueue that is stopped, until it is released; JobSet's controller
 //       and the Job controller make their pods. For Berth, for Kueue's manager with kube-scheduler, and for the blind binder, whose
 //       JobSets name no queue and are unsuspended one by one: so fast are the controllers
+//   Q6  S2 with 500 JobSets of 8 pods as users write them, without `suspend`. Their pods wait when the scheduler starts. Kueue's webhook
+//       suspends them, and they wait in a queue that is stopped, until it is released
 //
 // Each run has a cluster of its own, so that nothing is left from the run before. Times are those of an observer's watch.
 #pragma once
@@ -37,12 +39,12 @@
 
 namespace berth::bench {
 
-enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS4, kS5, kC1, kC2, kC3, kQ1, kQ2, kQ3, kQ4, kQ5 };
+enum class Scenario : std::uint8_t { kS1, kS2, kS3, kS4, kS5, kC1, kC2, kC3, kQ1, kQ2, kQ3, kQ4, kQ5, kQ6 };
 
 struct Scale {
   std::size_t nodes = 1000;
   std::size_t pods = 8000;        // S1, Q2, C1 to C3
-  std::size_t gangs = 500;        // S2, Q5
+  std::size_t gangs = 500;        // S2, Q5, Q6
   std::size_t high_gangs = 100;   // S3
   std::size_t running = 8000;     // S4, C1 to C3
   std::size_t surplus_gangs = 8;  // S5: more than there are places
@@ -61,11 +63,11 @@ struct Outcome {
   bool finished = false;
   std::size_t bound = 0;
   double first_to_last_s = 0;  // from the first bind to the last
-  // S1, S2: from the start of the scheduler; S3, Q3: from the first high pod's creation; Q1: from the first Job's creation;
-  // Q2, Q5: from the release
+  // S1, S2, Q6: from the start of the scheduler; S3, Q3: from the first high pod's creation; Q1: from the first Job's creation;
+  // Q2, Q5, and Q6 with Kueue: from the release
   double start_to_last_s = 0;
-  double after_last_pod_s = 0;       // S5: last bind after the last pod was made
-  double to_first_s = 0;             // Q2, Q5: from the release to the first bind; S4: from the start
+  double after_last_pod_s = 0;  // S5: last bind after the last pod was made
+  double to_first_s = 0;  // Q2, Q5, and Q6 with Kueue: from the release to the first bind; S4: from the start
   std::uint64_t idle_rss_bytes = 0;  // Q4: once all of them wait; S4: once it has nothing to do
   Histogram think;                   // C1 to C3 (Running::think_times)
   e2e::Usage scheduler;

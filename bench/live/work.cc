@@ -56,14 +56,14 @@ std::string Work::job(std::size_t i, std::size_t pods, std::size_t queues) const
       pods, pods, queued_, contender_.scheduler);
 }
 
-std::string Work::jobset(std::size_t i, bool queued) const {
+std::string Work::jobset(std::size_t i, bool queued, bool suspended) const {
   return fmt::format(
-      R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"set-{}"{}}},"spec":{{"suspend":true,"replicatedJobs":[{{"name":"workers","replicas":1,)"
+      R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"set-{}"{}}},"spec":{{{}"replicatedJobs":[{{"name":"workers","replicas":1,)"
       R"("template":{{"spec":{{"parallelism":{},"completions":{},"template":{{"spec":{{"schedulerName":"{}",)"
       R"("restartPolicy":"Never","containers":[{{"name":"main","image":"image","resources":{{"requests":{{"cpu":"1",)"
       R"("memory":"1Gi"}},"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}}}}}}}}]}}}})",
-      i, queued ? R"(,"labels":{"kueue.x-k8s.io/queue-name":"team-0"})" : "", kGang, kGang,
-      contender_.scheduler);
+      i, queued ? R"(,"labels":{"kueue.x-k8s.io/queue-name":"team-0"})" : "",
+      suspended ? R"("suspend":true,)" : "", kGang, kGang, contender_.scheduler);
 }
 
 Status install_queues(e2e::TestCluster& cluster) {

@@ -26,7 +26,7 @@ class Work {
                                      bool interleave = false) const;
   std::string job(std::size_t i, std::size_t pods, std::size_t queues) const;
   // Suspended, of one Job of kGang pods; `queued`: in the queue team-0.
-  std::string jobset(std::size_t i, bool queued) const;
+  std::string jobset(std::size_t i, bool queued, bool suspended) const;
 
  private:
   const Contender& contender_;
