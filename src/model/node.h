@@ -41,7 +41,7 @@ struct Node {
   bool unschedulable = false;
   ResourceList allocatable;  // without the devices of the pools
   std::vector<DevicePool> devices;
-  std::optional<std::int64_t> rank;  // lower wins where scores are equal; absent = order of arrival
+  std::optional<std::int64_t> rank;  // lower wins where all else is equal; absent = order of arrival
   ResourceList attachable;  // volumes that it can attach, by driver; one that is not here has no limit
 
   template <class Self, class Visitor>

@@ -97,6 +97,7 @@ class Recount {
           firm_in_[{at.value, item.pair.value}][plane] += item.amount;
       }
       if (state_.nodes.is_opaque(slot.node)) continue;  // nothing is counted there
+      if (plane == kNow && !state_.shapes[c.shape].shape.devices.empty()) ++busy_[slot.node];
       for (const auto& a : state_.shapes[c.shape].shape.amounts) {
         on_nodes_[{slot.node.value, a.resource.value}][plane] += a.amount;
       }
@@ -111,6 +112,11 @@ class Recount {
 
   Status node(NodeId id) const {
     const auto& record = state_.nodes.record(id);
+    const auto busy = busy_.find(id);
+    const std::size_t busy_slots = busy == busy_.end() ? 0 : busy->second;
+    if (busy_slots != state_.nodes.held().ages.slots(id))
+      return fail(ErrorCode::kInternal, "node {}: {} slots with devices are counted, there are {}",
+                  record.spec.name, state_.nodes.held().ages.slots(id), busy_slots);
     for (std::size_t r = 0; r < state_.nodes.resources(); ++r) {
       const auto& account = state_.nodes.account(id, ResourceId(r));
       Planes mine = at(on_nodes_, id.index(), r);
@@ -242,6 +248,7 @@ class Recount {
   std::map<Key, Planes> on_devices_;
   std::map<Key, Planes> on_tokens_;
   std::map<Key, Planes> on_volumes_;
+  std::map<NodeId, std::size_t> busy_;  // slots with devices
   std::map<Key, Planes> on_queues_;
   std::map<Key, Planes> firm_in_;  // of work that is not preemptible, in each queue above it, too
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Planes> on_lanes_;

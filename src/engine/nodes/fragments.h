@@ -86,6 +86,8 @@ class Fragments {
   // The devices that were there when use() was called, in thousandths.
   std::int64_t devices() const { return devices_; }
   std::uint64_t mix_epoch() const { return mix_epoch_; }
+  // Whether work ends, by the mix. A change of that is one of version(), too.
+  bool work_ends() const { return turnover_ > 0; }
   bool given() const { return given_; }
 
   PatternId pattern(const NodeTable& nodes, NodeId node);

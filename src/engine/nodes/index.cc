@@ -16,12 +16,17 @@ std::uint64_t tie_of(const NodeTable& nodes, std::uint32_t node) {
   return node < nodes.size() ? nodes.tie(NodeId(node)) : ~std::uint64_t{0};
 }
 
-bool better(const NodeTable& nodes, std::int64_t key_a, std::uint32_t a, std::int64_t key_b,
-            std::uint32_t b) {
-  return key_a < key_b || (key_a == key_b && key_a != kNoFit && tie_of(nodes, a) < tie_of(nodes, b));
-}
-
 }  // namespace
+
+bool ShapeIndex::better(const NodeTable& nodes, Entry a, Entry b) const {
+  if (a.key != b.key || a.key == kNoFit) return a.key < b.key;
+  if (by_age_ && a.node < nodes.size() && b.node < nodes.size()) {
+    const TimeMs start_a = nodes.held().ages.oldest(NodeId(a.node));
+    const TimeMs start_b = nodes.held().ages.oldest(NodeId(b.node));
+    if (start_a != start_b) return start_a < start_b;
+  }
+  return tie_of(nodes, a.node) < tie_of(nodes, b.node);
+}
 
 void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const {
   const Block& block = block_of(id);
@@ -39,11 +44,14 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
   const bool scores_mix = shape_->placement == Placement::kFragmentation;
   const ChangeLog& log = nodes.changes().all();
   const ChangeLog& fixed = nodes.changes().fixed();
+  const ChangeLog& oldest = nodes.held().ages.log();
+  const bool by_age = scores_mix && fragments.work_ends();
   // Constraints and ties may be others where something fixed changed: their nodes stand in both logs.
   const bool behind = (has_terms && counted_cursor_ < counted.log().begin()) || !built_ ||
                       cursor_ < log.begin() || fixed_cursor_ < fixed.begin() ||
-                      log.end() - cursor_ > nodes.size();
-  if (behind || nodes.size() > size_ || topology_version_ != nodes.domains().version()) {
+                      (by_age && oldest_cursor_ < oldest.begin()) || log.end() - cursor_ > nodes.size();
+  if (behind || by_age != by_age_ || nodes.size() > size_ || topology_version_ != nodes.domains().version()) {
+    by_age_ = by_age;
     rebuild(nodes, fragments);
     mix_version_ = fragments.version();
     return;
@@ -68,7 +76,9 @@ void ShapeIndex::refresh(const NodeTable& nodes, Fragments& fragments, const Cou
     mix_version_ = fragments.version();
   } else {
     for (; fixed_cursor_ < fixed.end(); ++fixed_cursor_) play(nodes, fixed.at(fixed_cursor_));
+    for (; by_age_ && oldest_cursor_ < oldest.end(); ++oldest_cursor_) play(nodes, oldest.at(oldest_cursor_));
   }
+  oldest_cursor_ = oldest.end();
   fixed_cursor_ = fixed.end();
 }
 
@@ -179,6 +189,7 @@ void ShapeIndex::rebuild(const NodeTable& nodes, Fragments& fragments) {
   built_ = true;
   cursor_ = nodes.changes().all().end();
   fixed_cursor_ = nodes.changes().fixed().end();
+  oldest_cursor_ = nodes.held().ages.log().end();
   counted_cursor_ = counted_->log().end();
   if (shape_->counted.valid()) {
     note_limits(nodes);
@@ -248,7 +259,7 @@ ShapeIndex::Entry ShapeIndex::winner_of_block(const NodeTable& nodes, std::uint3
   if (block >= data_.size()) return best;
   for (std::uint32_t i = 0; i < kBlock; ++i) {
     const Entry entry{data_[block].key[i], block * kBlock + i};
-    if (better(nodes, entry.key, entry.node, best.key, best.node)) best = entry;
+    if (better(nodes, entry, best)) best = entry;
   }
   return best;
 }
@@ -257,7 +268,7 @@ ShapeIndex::Entry ShapeIndex::winner_of_block(const NodeTable& nodes, std::uint3
 bool ShapeIndex::up(const NodeTable& nodes, std::uint32_t at) {
   const Entry& left = tree_[2 * at];
   const Entry& right = tree_[2 * at + 1];
-  const Entry& won = better(nodes, right.key, right.node, left.key, left.node) ? right : left;
+  const Entry& won = better(nodes, right, left) ? right : left;
   if (won.key == tree_[at].key && won.node == tree_[at].node) return false;
   tree_[at] = won;
   return true;
@@ -270,7 +281,7 @@ void ShapeIndex::play(const NodeTable& nodes, NodeId id) {
   if (leaf.node == id.value) {
     leaf = winner_of_block(nodes,
                            block);  // the same node perhaps, with another tie: it plays again all the way up
-  } else if (better(nodes, key, id.value, leaf.key, leaf.node)) {
+  } else if (better(nodes, {key, id.value}, leaf)) {
     leaf = {key, id.value};
   } else {
     return;
@@ -297,7 +308,7 @@ NodeId ShapeIndex::best() const {
 }
 
 bool ShapeIndex::wins(const NodeTable& nodes, NodeId a, NodeId b) const {
-  return better(nodes, key(a), a.value, key(b), b.value);
+  return better(nodes, {key(a), a.value}, {key(b), b.value});
 }
 
 }  // namespace berth::engine

@@ -1,7 +1,7 @@
 // Per shape and mode: the best node, and the number of slots that fit in all and per topology domain. Lazy: an index reads the node
 // table's change log from its own cursor when it is used, so a change costs nothing to unused shapes.
 //
-// The best node is the winner of a tournament over (key, tie): blocks of 16 adjacent nodes, and a tree over the winners of the
+// The best node is the winner of a tournament over (key, age, tie), with the age only where it counts (nodes/score.h): blocks of 16 adjacent nodes, and a tree over the winners of the
 // blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block. Otherwise it costs
 // O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
 // Data that shapes share is computed once for all of them: nodes that constraints allow (nodes/suits.h), free devices
@@ -78,6 +78,7 @@ class ShapeIndex {
   bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
   bool put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, std::int64_t key);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
+  bool better(const NodeTable& nodes, Entry a, Entry b) const;
   void play(const NodeTable& nodes, NodeId id);
   void score_again(const NodeTable& nodes, Fragments& fragments, bool all);
   void play_all(const NodeTable& nodes);
@@ -94,8 +95,10 @@ class ShapeIndex {
   Mode mode_;
   DeviceRequestId request_;
   bool built_ = false;
+  bool by_age_ = false;  // among equals the node whose work began first
   std::uint64_t cursor_ = 0;
   std::uint64_t fixed_cursor_ = 0;
+  std::uint64_t oldest_cursor_ = 0;
   std::uint64_t topology_version_ = 0;
   std::uint64_t mix_version_ = 0;
   std::int64_t total_ = 0;

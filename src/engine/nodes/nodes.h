@@ -21,6 +21,7 @@
 #include "base/interner.h"
 #include "base/result.h"
 #include "engine/base/plane.h"
+#include "engine/nodes/ages.h"
 #include "engine/nodes/changes.h"
 #include "engine/nodes/device_states.h"
 #include "engine/nodes/domains.h"
@@ -46,6 +47,7 @@ inline constexpr std::string_view kVolumesOf = "attachable volumes of ";
 struct HeldOnNodes {
   Tokens tokens;
   Mounted mounted;
+  Ages ages;
 };
 
 class NodeTable {

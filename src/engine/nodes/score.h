@@ -4,7 +4,8 @@
 // A slot with a share of one device has a way for each sufficient amount that is free on some device, least first. Otherwise there
 // is one way.
 //
-// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. Cost: O(1), and for `fragmentation` a
+// Nodes are ordered by preferred affinity first, then by the policy's key, then by rank. For `fragmentation`, where work ends by the
+// mix, the start of the oldest slot with devices comes before the rank (nodes/ages.h). Cost: O(1), and for `fragmentation` a
 // look at the usable room for each way (nodes/fragments.h).
 #pragma once
 

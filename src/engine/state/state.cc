@@ -79,6 +79,18 @@ Pending::Member member(const State& state, const WorkloadState& w, WorkloadId id
   return {!old, key, w.came(), w.arrival, id};
 }
 
+// Starts of before the first decide() are not known here.
+void note_age(State& state, const SlotKey& key, const Slot& slot, PlaneMask had, PlaneMask want) {
+  const bool was_there = (had & kNowBit) != 0;
+  const bool is_there = (want & kNowBit) != 0;
+  if (was_there == is_there || state.nodes.is_opaque(slot.node) ||
+      state.shape_of(slot.charge).devices.empty())
+    return;
+  Ages& ages = state.nodes.held().ages;
+  if (was_there) return ages.went(slot.node, key);
+  ages.came(slot.node, key, state.stats.decide_calls > 0 ? state.now : kEndOfTime);
+}
+
 }  // namespace
 
 State::State(EngineConfig engine_config) : config(engine_config) {
@@ -132,10 +144,12 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
   WorkloadState& w = workloads[id.index()];
   PodSetState& s = w.sets[set];
   Slot& slot = s.slots[at];
+  const SlotKey key{id, static_cast<std::uint32_t>(set), static_cast<std::uint32_t>(at)};
   const PlaneMask had = planes_of(slot.state);
   ++use_version;
   if (had != 0) {
     accounts.charge(charged(w, slot), had, -1);
+    note_age(*this, key, slot, had, 0);
     news.gain_node(slot.node);
     gain_quota(w.queue);
     if ((had & kNowBit) != 0) news.gained_now = true;
@@ -152,6 +166,7 @@ void State::set_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState t
     slot.charge = charge;
     slot.grant = grant;
     accounts.charge(charged(w, slot), static_cast<PlaneMask>(want & ~tried), +1);
+    note_age(*this, key, slot, 0, want);
     note_filled(*this, w);
   }
   count(w, s, slot, +1);
@@ -162,6 +177,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   WorkloadState& w = workloads[id.index()];
   PodSetState& s = w.sets[set];
   Slot& slot = s.slots[at];
+  const SlotKey key{id, static_cast<std::uint32_t>(set), static_cast<std::uint32_t>(at)};
   const PlaneMask had = planes_of(slot.state);
   const PlaneMask want = planes_of(to);
   const auto more = static_cast<PlaneMask>(want & ~had);
@@ -173,6 +189,7 @@ void State::move_slot(WorkloadId id, std::size_t set, std::size_t at, SlotState 
   if (go == kAfterBit && had == kBothPlanes) go |= kPodBit;
   accounts.charge(charged(w, slot), come, +1);
   accounts.charge(charged(w, slot), go, -1);
+  note_age(*this, key, slot, had, want);
   if (more != 0) note_filled(*this, w);
   if (less != 0) {
     news.gain_node(slot.node);

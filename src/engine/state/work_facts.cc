@@ -323,6 +323,9 @@ Status State::slot_update(const SlotUpdate& update) {
       set_slot(*id, set, at, update.state, node, charge, seen_grant(*this, node, charge, update.devices));
       news.holds_suspect = true;
       if (!ran) tell_start(*id, set, update.since);
+      if (update.since > 0 && !opaque && !shape_of(charge).devices.empty())
+        nodes.held().ages.began(node, {*id, static_cast<std::uint32_t>(set), static_cast<std::uint32_t>(at)},
+                                update.since);
       break;
     }
   }

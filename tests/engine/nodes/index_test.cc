@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/random.h"
@@ -32,7 +33,7 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     labels["zone"] = std::string(1, static_cast<char>('a' + random.below(6)));
     if (random.below(3) == 0) labels["model"] = "x";
     auto node = std::get<NodeUpsert>(gpu_node("n" + std::to_string(i), static_cast<int>(random.below(5)),
-                                              labels, 16 + static_cast<std::int64_t>(random.below(3)) * 16))
+                                              labels, 16 + static_cast<std::int64_t>(random.below(2)) * 16))
                     .node;
     node.rank = static_cast<std::int64_t>(random.below(50));
     ok(nodes.upsert(node));
@@ -81,9 +82,13 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     std::size_t shape;
     Grant grant;
     PlaneMask planes;
+    SlotKey slot;
   };
   std::vector<Placed> placed;
+  const auto slot = [](std::uint32_t i) { return SlotKey{WorkloadId(i), 0, 0}; };
+  std::uint32_t slots = 0;
   int found = 0;
+  int by_age = 0;
   for (int round = 0; round < 6000; ++round) {
     const std::size_t s = random.below(shapes.size());
     const Mode mode = random.below(4) == 0 ? Mode::kPlan : Mode::kStart;
@@ -99,8 +104,9 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
     ShapeIndex& index = indices[2 * s + static_cast<std::size_t>(mode)];
     index.refresh(nodes, fragments, counted);
     const DeviceRequestId request = nodes.device_states().request(shapes[s].devices);
+    const bool ages = shapes[s].placement == Placement::kFragmentation && fragments.work_ends();
     NodeId best;
-    std::int64_t best_key = 0;
+    std::tuple<std::int64_t, TimeMs, std::uint64_t> best_key;
     std::int64_t total = 0;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const NodeId id(n);
@@ -111,11 +117,14 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       if (fit == 0) continue;
       std::int64_t wanted = preference(shapes[s], nodes.record(id).spec);
       if (shapes[s].counted.valid()) wanted += counted.lean(id, shapes[s].counted);
-      const std::int64_t key = score(nodes, fragments, id, shapes[s], request, wanted, mode).key;
-      if (!best.valid() || key < best_key || (key == best_key && nodes.tie(id) < nodes.tie(best))) {
-        best = id;
-        best_key = key;
-      }
+      const std::tuple key(score(nodes, fragments, id, shapes[s], request, wanted, mode).key,
+                           ages ? nodes.held().ages.oldest(id) : 0, nodes.tie(id));
+      if (best.valid() && std::get<0>(key) == std::get<0>(best_key) &&
+          std::get<1>(key) != std::get<1>(best_key))
+        ++by_age;
+      if (best.valid() && key > best_key) continue;
+      best = id;
+      best_key = key;
     }
     if (shapes[s].counted.valid() && counted.limits_itself(shapes[s].counted, mode)) {
       // Slots that spread themselves make room for each other.
@@ -134,19 +143,25 @@ TEST(Fragmentation, TheIndexAnswersAsAPlainSearch) {
       std::int64_t wanted = 0;
       for (const auto& d : shapes[s].devices) wanted += d.count;
       ASSERT_EQ(static_cast<std::int64_t>(grant.pieces.size()), wanted) << round;
-      placed.push_back({best, s, grant, planes_of(mode)});
+      placed.push_back({best, s, grant, planes_of(mode), slot(slots++)});
       nodes.charge(best, shapes[s], grant, placed.back().planes, +1);
       if (shapes[s].counted.valid()) counted.add(best, shapes[s].counted, placed.back().planes, +1);
+      const auto start = static_cast<TimeMs>(random.below(50));
+      if (wanted > 0) nodes.held().ages.came(best, placed.back().slot, start < 10 ? kEndOfTime : start);
+      if (wanted > 0 && start == 10) nodes.held().ages.began(best, placed.back().slot, 5);
     } else if (!placed.empty()) {
       const std::size_t at = random.below(placed.size());
       const Shape& gone = shapes[placed[at].shape];
       nodes.charge(placed[at].node, gone, placed[at].grant, placed[at].planes, -1);
       if (gone.counted.valid()) counted.add(placed[at].node, gone.counted, placed[at].planes, -1);
+      if (!gone.devices.empty()) nodes.held().ages.went(placed[at].node, placed[at].slot);
+      if (round > 1000) demand.ended(1);
       placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (random.below(1000) == 0) nodes.device_states().clear();
   }
   EXPECT_GT(found, 500);
+  EXPECT_GT(by_age, 50);
 }
 
 // A new mix looks again at blocks in which something fits. Room that came into a full block at the same time is found, too.

@@ -579,6 +579,29 @@ TEST(Fragmentation, TheFirstPodLeavesCpuToDevices) {
   EXPECT_EQ(placed_on(e, WorkloadUpsert{pod_of("cpu", 32'000, 0, 0)}), "rich");
 }
 
+// Old work stays longest, as a rule: the room beside it is the least likely to become a whole node.
+TEST(Fragmentation, WhereWorkEndsAPodGoesBesideTheOldest) {
+  for (const bool ends : {false, true}) {
+    Engine e(with_fragmentation());
+    for (const char* name : {"young", "old", "free"}) ok(e.apply(gpu_node(name, 2, {{"host", name}})));
+    TimeMs now = 1'000'000;
+    const auto runs = [&](const std::string& uid, const std::string& node, TimeMs since) {
+      ok(e.apply(WorkloadUpsert{pod_of(uid, 1000, 1, 1000, {{"host", node}})}));
+      ok(e.apply(SlotUpdate{.workload = uid, .state = SlotState::kRunning, .node = node, .since = since}));
+      EXPECT_TRUE(e.decide(now += 1000).empty());
+    };
+    // The second is older than the process knows at first.
+    runs("a", "young", 0);
+    runs("b", "old", 500'000);
+    for (int i = 0; ends && i < 64; ++i) {
+      const std::string uid = "short" + std::to_string(i);
+      runs(uid, "free", 0);
+      ok(e.apply(WorkloadRemove{uid}));
+    }
+    EXPECT_EQ(placed_on(e, gang("next", 1, 1)), ends ? "old" : "young");
+  }
+}
+
 TEST(Fragmentation, ABadMixIsRefusedWithTheKind) {
   Engine e(with_fragmentation());
   const auto refused = [&](const Event& event) {
