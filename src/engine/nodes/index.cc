@@ -7,25 +7,11 @@
 #include "engine/nodes/score.h"
 
 namespace berth::engine {
-namespace {
 
-constexpr std::int64_t kNoFit = kInt64Max;
-constexpr std::uint32_t kNobody = 0xffffffffu;
-
-std::uint64_t tie_of(const NodeTable& nodes, std::uint32_t node) {
-  return node < nodes.size() ? nodes.tie(NodeId(node)) : ~std::uint64_t{0};
-}
-
-}  // namespace
-
-bool ShapeIndex::better(const NodeTable& nodes, Entry a, Entry b) const {
-  if (a.key != b.key || a.key == kNoFit) return a.key < b.key;
-  if (by_age_ && a.node < nodes.size() && b.node < nodes.size()) {
-    const TimeMs start_a = nodes.held().ages.oldest(NodeId(a.node));
-    const TimeMs start_b = nodes.held().ages.oldest(NodeId(b.node));
-    if (start_a != start_b) return start_a < start_b;
-  }
-  return tie_of(nodes, a.node) < tie_of(nodes, b.node);
+ShapeIndex::Entry ShapeIndex::entry(const NodeTable& nodes, NodeId id) const {
+  const std::int64_t key = this->key(id);
+  if (key == kNoFit) return {};
+  return {key, by_age_ ? nodes.held().ages.oldest(id) : 0, nodes.tie(id)};
 }
 
 void ShapeIndex::prefetch(const NodeTable& nodes, const Fragments& fragments, NodeId id) const {
@@ -210,7 +196,7 @@ void ShapeIndex::score_again(const NodeTable& nodes, Fragments& fragments, bool 
     }
     leaf = winner_of_block(nodes, b);
   }
-  play_blocks(nodes);
+  play_blocks();
 }
 
 std::int64_t ShapeIndex::key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const {
@@ -255,21 +241,22 @@ bool ShapeIndex::put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, st
 }
 
 ShapeIndex::Entry ShapeIndex::winner_of_block(const NodeTable& nodes, std::uint32_t block) const {
-  Entry best{kNoFit, kNobody};
+  Entry best;
   if (block >= data_.size()) return best;
+  const std::int64_t* const keys = data_[block].key;
+  std::int64_t least = kNoFit;
+  for (std::uint32_t i = 0; i < kBlock; ++i) least = std::min(least, keys[i]);
+  if (least == kNoFit) return best;
   for (std::uint32_t i = 0; i < kBlock; ++i) {
-    const Entry entry{data_[block].key[i], block * kBlock + i};
-    if (better(nodes, entry, best)) best = entry;
+    if (keys[i] == least) best = std::min(best, entry(nodes, NodeId(block * kBlock + i)));
   }
   return best;
 }
 
 // The match at `at` again; false where its winner is the same.
-bool ShapeIndex::up(const NodeTable& nodes, std::uint32_t at) {
-  const Entry& left = tree_[2 * at];
-  const Entry& right = tree_[2 * at + 1];
-  const Entry& won = better(nodes, right, left) ? right : left;
-  if (won.key == tree_[at].key && won.node == tree_[at].node) return false;
+bool ShapeIndex::up(std::uint32_t at) {
+  const Entry& won = std::min(tree_[2 * at], tree_[2 * at + 1]);
+  if (won == tree_[at]) return false;
   tree_[at] = won;
   return true;
 }
@@ -277,38 +264,36 @@ bool ShapeIndex::up(const NodeTable& nodes, std::uint32_t at) {
 void ShapeIndex::play(const NodeTable& nodes, NodeId id) {
   const std::uint32_t block = id.value / kBlock;
   Entry& leaf = tree_[blocks_ + block];
-  const std::int64_t key = this->key(id);
-  if (leaf.node == id.value) {
-    leaf = winner_of_block(nodes,
-                           block);  // the same node perhaps, with another tie: it plays again all the way up
-  } else if (better(nodes, {key, id.value}, leaf)) {
-    leaf = {key, id.value};
+  if (leaf.node() == id.value) {
+    leaf = winner_of_block(nodes, block);
   } else {
-    return;
+    if (key(id) > leaf.key) return;
+    const Entry now = entry(nodes, id);
+    if (!(now < leaf)) return;
+    leaf = now;
   }
-  for (std::uint32_t at = (blocks_ + block) / 2; at >= 1; at /= 2) {
-    if (!up(nodes, at) && tree_[at].node != id.value) return;
+  for (std::uint32_t at = (blocks_ + block) / 2; at >= 1 && up(at); at /= 2) {
   }
 }
 
 void ShapeIndex::play_all(const NodeTable& nodes) {
-  tree_.assign(2 * std::size_t{blocks_}, Entry{kNoFit, kNobody});
+  tree_.assign(2 * std::size_t{blocks_}, Entry{});
   for (std::uint32_t b = 0; b < data_.size(); ++b) tree_[blocks_ + b] = winner_of_block(nodes, b);
-  play_blocks(nodes);
+  play_blocks();
 }
 
 // The matches above the winners of the blocks.
-void ShapeIndex::play_blocks(const NodeTable& nodes) {
-  for (std::uint32_t at = blocks_ - 1; at >= 1; --at) up(nodes, at);
+void ShapeIndex::play_blocks() {
+  for (std::uint32_t at = blocks_ - 1; at >= 1; --at) up(at);
 }
 
 NodeId ShapeIndex::best() const {
   const Entry& won = tree_[1];
-  return won.key == kNoFit ? NodeId() : NodeId(won.node);
+  return won.key == kNoFit ? NodeId() : NodeId(won.node());
 }
 
 bool ShapeIndex::wins(const NodeTable& nodes, NodeId a, NodeId b) const {
-  return better(nodes, {key(a), a.value}, {key(b), b.value});
+  return entry(nodes, a) < entry(nodes, b);
 }
 
 }  // namespace berth::engine

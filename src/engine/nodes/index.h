@@ -1,15 +1,15 @@
 // Per shape and mode: the best node, and the number of slots that fit in all and per topology domain. Lazy: an index reads the node
 // table's change log from its own cursor when it is used, so a change costs nothing to unused shapes.
 //
-// The best node is the winner of a tournament over (key, age, tie), with the age only where it counts (nodes/score.h): blocks of 16 adjacent nodes, and a tree over the winners of the
-// blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes the winner of its block. Otherwise it costs
-// O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
+// The best node is the winner of a tournament over (key, age, tie), with the age only where it counts (nodes/score.h): blocks of 16
+// adjacent nodes, and a tree over the winners of the blocks. Reading it is O(1). A changed node costs O(1) if it neither was nor becomes
+// the winner of its block. Otherwise it costs O(16 + log nodes) at most: a match whose winner stays the same ends the walk.
 // Data that shapes share is computed once for all of them: nodes that constraints allow (nodes/suits.h), free devices
 // (nodes/device_states.h), and their usable room (nodes/fragments.h).
 // Rolled-back trials are changes like any other: the log simply names the node again.
 // Counted terms (nodes/counted.h) cap the fits. A shape with a part in some also follows the log of their domains. Where it excludes
 // or spreads itself the fits do not add up: total() and total_in() are then bounds, found when asked for, O(nodes) each.
-// Memory: 13 bytes a node, 4 more for a shape with a spread.
+// Memory: 15 bytes a node, 4 more for a shape with a spread.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,7 @@ class ShapeIndex {
   bool eligible(NodeId id) const { return suits_->of(id) >= 0; }  // constraints hold, whatever is free
 
  private:
+  static constexpr std::int64_t kNoFit = kInt64Max;
   static constexpr std::uint32_t kBlock = 16;
   static constexpr std::uint64_t kAhead = 6;  // entries of the log
 
@@ -57,9 +58,13 @@ class ShapeIndex {
     std::int64_t key[kBlock];
     std::int32_t fit[kBlock];
   };
+  // One that plays, with all that decides: the smallest wins. Where nothing fits it is that of no node.
   struct Entry {
-    std::int64_t key;
-    std::uint32_t node;
+    std::int64_t key = kNoFit;
+    TimeMs oldest = 0;                      // Ages::oldest(), where the age counts
+    std::uint64_t tie = ~std::uint64_t{0};  // NodeTable::tie(), which ends with the node
+    std::uint32_t node() const { return static_cast<std::uint32_t>(tie); }
+    auto operator<=>(const Entry&) const = default;
   };
 
   void rebuild(const NodeTable& nodes, Fragments& fragments);
@@ -78,13 +83,13 @@ class ShapeIndex {
   bool update(const NodeTable& nodes, Fragments& fragments, NodeId id);
   bool put_fit(const NodeTable& nodes, NodeId id, std::int64_t fit, std::int64_t key);
   std::int64_t key_of(const NodeTable& nodes, Fragments& fragments, NodeId id) const;
-  bool better(const NodeTable& nodes, Entry a, Entry b) const;
+  Entry entry(const NodeTable& nodes, NodeId id) const;
   void play(const NodeTable& nodes, NodeId id);
   void score_again(const NodeTable& nodes, Fragments& fragments, bool all);
   void play_all(const NodeTable& nodes);
-  void play_blocks(const NodeTable& nodes);
+  void play_blocks();
   Entry winner_of_block(const NodeTable& nodes, std::uint32_t block) const;
-  bool up(const NodeTable& nodes, std::uint32_t at);
+  bool up(std::uint32_t at);
   Block& block_of(NodeId id) { return data_[id.value / kBlock]; }
   const Block& block_of(NodeId id) const { return data_[id.value / kBlock]; }
   std::int64_t key(NodeId id) const { return block_of(id).key[id.value % kBlock]; }
