@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,16 +37,13 @@ void read_exclusive(FieldReader<V>& f, const V& job_template, const ExclusiveMar
   const ExclusiveMarks<V> of_pods(f, f.map(f.map(spec, "template"), "metadata"));
   out.exclusive = own.key ? own.key : of_set.key ? of_set.key : of_pods.key;
   if (!out.exclusive) return;
-  const auto& terms = out.spec.pod->terms;
-  const bool near = std::any_of(terms.begin(), terms.end(),
-                                [](const CountedTerm& term) { return term.kind == TermKind::kNear; });
   if (own.by_selector || of_set.by_selector || of_pods.by_selector) {
     out.unsupported = kNodeSelectorStrategy;
   } else if (out.exclusive->empty()) {
     out.unsupported = fmt::format("{} that names no node label", kExclusiveTopology);
   } else if (f.string(spec, "completionMode") == "NonIndexed") {
     out.unsupported = fmt::format("{} with completionMode NonIndexed", kExclusiveTopology);
-  } else if (near) {
+  } else if (is_near_to_pods(*out.spec.pod)) {
     out.unsupported = fmt::format("{} with required podAffinity", kExclusiveTopology);
   }
 }

@@ -1,22 +1,19 @@
 // Exclusive topology of a JobSet (annotation kExclusiveTopology). All pods of a Job lie in one domain of a node label. No pod of another
 // JobSet lies there, nor one of another Job of it.
 //
-// The controller makes the pod with completion index 0 (leader) with two required terms about pods. It is near to those with the job key of
-// its Job, and apart from those with another. Its webhook refuses the other pods until the leader has a node. Then it writes the leader's
-// domain into their node selector. The job key is a label of all pods of JobSets.
+// The controller makes the pod with completion index 0 (leader) with the terms of dialect/owners/exclusive.h. The key is the job key of its
+// Job, a label of all pods of JobSets. Its webhook refuses the other pods until the leader has a node.
 //
-// So each such Job has a pod set of its own, whose template has both terms, for all of its pods. The first pod comes alone, and the places
-// of the others are kept (AskedSet::after_first). The controller keeps only pods of the leader's own priority apart, for the sake of
-// preemption by the default scheduler. Here all are.
+// So each such Job has a pod set of its own. The first pod comes alone, and the places of the others are kept (AskedSet::after_first). The
+// controller keeps only pods of the leader's own priority apart, for the sake of preemption by the default scheduler. Here all are.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "dialect/owners/exclusive.h"
 #include "dialect/owners/job_set/job_set.h"
-#include "dialect/owners/owner.h"
 
 namespace berth::dialect {
 
@@ -27,14 +24,10 @@ inline constexpr std::int64_t kMostExclusiveJobs = 256;  // of one JobSet
 std::int64_t exclusive_jobs(const JobSet& own);
 // Whether each Job of this replicated job has a pod set of its own.
 bool is_split(const JobSet& own, const ReplicatedJob& job);
+// How the Jobs of one that is split are told apart: in all namespaces.
+ExclusiveBy exclusive_by(const ReplicatedJob& job);
 
 // Gives the pods of a Job, by its name, the label that selects them.
 void add_job_key(Meta& marks, std::string_view job);
-// Gives a template of such pods the terms, and `spec` their selectors.
-void add_exclusive_terms(const Meta& marks, const std::string& level, PodSpec& spec, PodTemplate& pod);
-
-// As OwnerKind::as_asked says.
-std::optional<AskedPod> as_exclusive(const AskedSet& set, const std::string& level, const Pod& pod,
-                                     const PodTemplate& shape);
 
 }  // namespace berth::dialect

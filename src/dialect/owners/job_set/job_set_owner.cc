@@ -138,7 +138,7 @@ void add_sets_of(JobSet& own, std::size_t j, bool later, Ask& out) {
     if (split) {
       set.after_first = true;
       PodTemplate pod = *set.pod;
-      add_exclusive_terms(of.marks, *job.exclusive, of.spec, pod);
+      add_exclusive_terms(exclusive_by(job), of.marks.labels.find(kJobKey)->second, of.spec, pod);
       set.pod = std::make_shared<const PodTemplate>(std::move(pod));
     }
     out.sets.push_back(std::move(set));
@@ -213,7 +213,7 @@ std::optional<AskedPod> as_asked_job_set(const Ask& ask, std::size_t set, const 
   const JobSet& own = job_set_of(ask);
   const ReplicatedJob& job = own.jobs[own.sets[set].job];
   if (!is_split(own, job)) return std::nullopt;
-  return as_exclusive(ask.sets[set], *job.exclusive, pod, shape);
+  return as_exclusive(exclusive_by(job), ask.sets[set], pod, shape);
 }
 
 // Its templates are written, one for each replicated job: without what is said of single Jobs.
