@@ -8,21 +8,70 @@
 namespace berth::engine {
 namespace {
 
-// The domain in which slots gather that must be near each other, where there are none yet. It is the tightest with room for all, else
-// the one with the most room. Empty: they choose none.
-template <class Inside>
-std::vector<NodeId> gathering(State& state, ChargeId charge, Mode mode, std::int64_t count,
-                              const Inside& inside) {
+// Slots that lie in one domain: those of a pod set, and those of others that must be near to them.
+struct Gathered {
+  ChargeId charge;
+  std::int64_t slots = 0;
+};
+
+std::vector<Gathered> gathered_with(const Scope& scope, std::uint32_t set, ChargeId charge,
+                                    std::int64_t count) {
+  const Counted& terms = scope.state.accounts.counted();
+  const CountedId counted = scope.state.shape_of(charge).counted;
+  std::vector<Gathered> out{{charge, count}};
+  for (std::uint32_t other = 0; other < scope.w.sets.size(); ++other) {
+    const std::vector<ChargeId> choices =
+        other == set || scope.must(other) == 0 ? std::vector<ChargeId>() : scope.choices(other);
+    if (choices.empty()) continue;
+    const CountedId its = scope.state.shape_of(choices.front()).counted;
+    if (its.valid() && terms.counts(its, TermKind::kNear, counted))
+      out.push_back({choices.front(), scope.must(other)});
+  }
+  return out;
+}
+
+// The room for a gathering in one domain.
+struct GatheringRoom {
+  std::int64_t first = 0;  // for its first pod set
+  int fits = 0;            // 2: all slots together; 1: each pod set by itself; 0: not so many
+
+  // The tightest with room for all, else the one with the most room.
+  bool is_better_than(const GatheringRoom& other) const {
+    if (fits != other.fits) return fits > other.fits;
+    return fits == 0 ? first > other.first : first < other.first;
+  }
+};
+
+GatheringRoom room_for(State& state, Mode mode, const std::vector<Gathered>& all,
+                       const std::vector<NodeId>& nodes) {
+  std::int64_t slots = 0;
+  std::int64_t least = kInt64Max;
+  GatheringRoom out;
+  bool each = true;
+  for (const Gathered& one : all) {
+    const std::int64_t here = state.index(state.charges[one.charge].shape, mode).total_of(nodes);
+    if (slots == 0) out.first = here;
+    slots += one.slots;
+    least = std::min(least, here);
+    each = each && here >= one.slots;
+  }
+  out.fits = least >= slots ? 2 : each ? 1 : 0;
+  return out;
+}
+
+// The domain in which slots gather that must be near each other, where there are none yet. Empty: they choose none.
+std::vector<NodeId> gathering(const Scope& scope, std::uint32_t set, ChargeId charge, std::int64_t count) {
   std::vector<NodeId> best;
-  const CountedId counted = state.shape_of(charge).counted;
+  const CountedId counted = scope.state.shape_of(charge).counted;
   if (!counted.valid()) return best;
-  const ShapeIndex& index = state.index(state.charges[charge].shape, mode);
-  std::int64_t room = 0;
-  for (std::vector<NodeId> nodes : state.accounts.counted().to_choose_from(counted, mode)) {
-    std::erase_if(nodes, [&](const NodeId node) { return !inside(node); });
-    const std::int64_t here = index.total_of(nodes);
-    const bool better = room < count ? here > room : here >= count && here < room;
-    if (!better) continue;
+  const auto domains = scope.state.accounts.counted().to_choose_from(counted, scope.mode);
+  if (domains.empty()) return best;
+  const std::vector<Gathered> all = gathered_with(scope, set, charge, count);
+  GatheringRoom room;
+  for (std::vector<NodeId> nodes : domains) {
+    std::erase_if(nodes, [&](const NodeId node) { return !scope.inside(node); });
+    const GatheringRoom here = room_for(scope.state, scope.mode, all, nodes);
+    if (!here.is_better_than(room)) continue;
     best = std::move(nodes);
     room = here;
   }
@@ -154,8 +203,7 @@ std::int64_t Placer::place_segments(std::uint32_t set, ChargeId charge, std::int
 // Domain by domain in the order of the plan, then wherever there is room. How many found a place.
 std::int64_t Placer::place_near(std::uint32_t set, ChargeId charge, std::int64_t count,
                                 std::size_t& next_slot) {
-  const auto is_inside = [&](NodeId node) { return scope_.inside(node); };
-  if (std::vector<NodeId> nodes = gathering(state_, charge, mode_, count, is_inside); !nodes.empty())
+  if (std::vector<NodeId> nodes = gathering(scope_, set, charge, count); !nodes.empty())
     return place_among(set, charge, count, std::move(nodes), next_slot);
   std::int64_t got = 0;
   const CountedId counted = state_.shape_of(charge).counted;
