@@ -193,7 +193,8 @@ struct Draft {
   // Batches (drain()) in which the engine was told of it first, and was told the whole of it again, from this place of `work` on.
   std::uint64_t first_told_in = 0;
   std::uint64_t retold_in = 0;
-  std::size_t retold_at = 0;
+  std::uint32_t retold_at = 0;
+  std::uint32_t removed_at = 0;  // in that batch: the one removal before
   // A later start may have another size.
   void unsize() {
     sized = false;

@@ -1,5 +1,6 @@
 #include "dialect/intake/engine_events.h"
 
+#include <cstdint>
 #include <string>
 
 namespace berth::dialect {
@@ -16,9 +17,11 @@ void EngineEvents::begin(Draft& draft, bool again) {
   if (draft.first_told_in == 0) draft.first_told_in = batch_;
   if (!again) return;
   retold_ = true;
-  draft.retold_in = batch_;
-  draft.retold_at = events_.size();
-  events_.push_back(WorkloadRemove{draft.uid});
+  if (std::exchange(draft.retold_in, batch_) != batch_) {
+    draft.removed_at = static_cast<std::uint32_t>(events_.size());
+    events_.push_back(WorkloadRemove{draft.uid});
+  }
+  draft.retold_at = static_cast<std::uint32_t>(events_.size());
 }
 
 EventQueue EngineEvents::take(const DraftBook& drafts) {
@@ -28,7 +31,7 @@ EventQueue EngineEvents::take(const DraftBook& drafts) {
     const auto before = [&](const std::string& uid, bool is_removal) {
       const auto ix = drafts.find(uid);
       if (ix == kNoIx || drafts[ix].retold_in != batch_) return false;
-      if (is_removal) return here == drafts[ix].retold_at && drafts[ix].first_told_in == batch_;
+      if (is_removal) return here == drafts[ix].removed_at && drafts[ix].first_told_in == batch_;
       return here < drafts[ix].retold_at;
     };
     if (const auto* e = std::get_if<WorkloadUpsert>(&event)) return before(e->workload.uid, false);
