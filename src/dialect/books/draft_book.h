@@ -61,6 +61,7 @@ struct Role {
   std::string part = {};  // of its gang (Membership::part)
   bool kept = false;      // Membership::kept
   Turn turn = Turn::kAny;
+  bool narrowed = false;  // its controller has named a domain for some pods, and so `shape` names it too
 };
 
 struct RoleCount {

@@ -40,6 +40,18 @@ struct IntakeBooks {
   const OwnerRecord* owner_of(const Draft& draft) const {
     return draft.kind == GangKind::kOwner ? owners.find(draft.uid) : nullptr;
   }
+  // The same; or its group of an owner, where that asks for pods of its own.
+  const OwnerRecord* asker_of(const Draft& draft) const {
+    return draft.kind == GangKind::kSized ? owners.group(draft.uid) : owner_of(draft);
+  }
+  // Its owner belongs to a pod that is gone, since another has its name. So both are about to be deleted.
+  bool is_stray(const Meta& pod) const {
+    const OwnerRecord* owner = owners.of(pod);
+    if (owner == nullptr || owner->ask.meta->controller->kind != "Pod") return false;
+    const Owner& of = owner->ask.meta->controller;
+    const auto ix = pods.find_named(key_of(pod.ns, of.name));
+    return ix != kNoIx && pods[ix].pod.meta.uid != of.uid;
+  }
 };
 
 }  // namespace berth::dialect

@@ -73,6 +73,35 @@ void OwnerBook::forget_below(const OwnerRecord& known) {
   if (it->second.empty()) below_.erase(it);
 }
 
+const OwnerRecord* OwnerBook::group(const std::string& gang) const {
+  const auto it = groups_.find(gang);
+  return it == groups_.end() || !it->second.record ? nullptr : &*it->second.record;
+}
+
+void OwnerBook::put_group(const std::string& gang, const std::string& owner, std::string number,
+                          std::optional<OwnerRecord> record) {
+  erase_group(gang);
+  groups_of_[owner].insert(gang);
+  groups_.emplace(gang, GroupRecord{owner, std::move(number), std::move(record)});
+}
+
+void OwnerBook::erase_group(const std::string& gang) {
+  const auto it = groups_.find(gang);
+  if (it == groups_.end()) return;
+  const auto of = groups_of_.find(it->second.owner);
+  of->second.erase(gang);
+  if (of->second.empty()) groups_of_.erase(of);
+  groups_.erase(it);
+}
+
+std::vector<std::pair<std::string, std::string>> OwnerBook::groups_of(const std::string& owner) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto of = groups_of_.find(owner);
+  if (of == groups_of_.end()) return out;
+  for (const std::string& gang : of->second) out.emplace_back(gang, groups_.find(gang)->second.number);
+  return out;
+}
+
 std::vector<const Ask*> OwnerBook::below(const OwnerRecord& owner) const {
   std::vector<const Ask*> out;
   const auto it = below_.find(owner.ask.meta->uid);
@@ -145,6 +174,7 @@ std::optional<std::string> OwnerBook::erase(Kind kind, std::string_view ns, std:
     forget_below(known->second);
     const std::string above = known->second.ask.meta->controller->uid;
     by_uid_.erase(known);
+    for (const auto& [gang, number] : groups_of(uid)) erase_group(gang);
     unlike_below_.erase(uid);
     compare_with_below(above);
   }
@@ -266,15 +296,18 @@ Membership OwnerBook::membership_of(const Pod& pod, bool waits) const {
 
 OwnedPlace OwnerBook::place_of(const Membership& membership, const Pod& pod) const {
   if (membership.kind == GangKind::kSingle) return {};
-  const auto group = membership.kind == GangKind::kSized ? group_of(pod.meta) : std::nullopt;
-  if (group && group->record != nullptr) return group->record->ask.kind->place_of(group->record->ask, pod);
+  if (const OwnerRecord* own = group(membership.uid)) return own->ask.kind->place_of(own->ask, pod);
+  const auto of_group = membership.kind == GangKind::kSized ? group_of(pod.meta) : std::nullopt;
+  if (of_group && of_group->record != nullptr)
+    return of_group->record->ask.kind->place_of(of_group->record->ask, pod);
   const OwnerRecord* owner = membership.kind == GangKind::kOwner ? find(membership.uid) : nullptr;
   return owner != nullptr ? owner->ask.kind->place_of(owner->ask, pod) : OwnedPlace{0, index_of(pod)};
 }
 
 std::optional<AskedPod> OwnerBook::as_asked(const Membership& membership, std::size_t set, const Pod& pod,
                                             const PodTemplate& shape) const {
-  const OwnerRecord* owner = membership.kind == GangKind::kOwner ? find(membership.uid) : nullptr;
+  const OwnerRecord* owner =
+      membership.kind == GangKind::kOwner ? find(membership.uid) : group(membership.uid);
   if (owner == nullptr || owner->ask.kind->as_asked == nullptr || set >= owner->ask.sets.size())
     return std::nullopt;
   return owner->ask.kind->as_asked(owner->ask, set, pod, shape);

@@ -75,6 +75,14 @@ class OwnerBook {
   const Ask* newest_below(const OwnerRecord& owner) const;
   // The group of its owner that the marks of a pod name, where its kind makes each group a gang.
   std::optional<OwnedGroup> group_of(const Meta& pod) const;
+  // The request of a group, by the uid of its gang, where that is another than its owner's (OwnerKind::of_group); nullptr: it is not.
+  const OwnerRecord* group(const std::string& gang) const;
+  // `owner`: its uid. The group goes with it. No record: it has the request of its owner.
+  void put_group(const std::string& gang, const std::string& owner, std::string number,
+                 std::optional<OwnerRecord> record);
+  void erase_group(const std::string& gang);
+  // Those of an owner: their gangs, and their numbers.
+  std::vector<std::pair<std::string, std::string>> groups_of(const std::string& owner) const;
   // The owner that is the controller of such an object; nullptr: not known, or of no kind that Berth reads.
   const OwnerRecord* of(const Meta& object) const;
   // The topmost owner that is known and whose part it is (OwnerKind::further_are_gangs); nullptr: none is.
@@ -104,7 +112,15 @@ class OwnerBook {
   // Whether this one is a gang of its own, beside an older one below the same owner. One that is suspended is no such older one.
   bool is_further(const OwnerRecord& above, const OwnerRecord& one) const;
 
+  struct GroupRecord {
+    std::string owner;  // its uid
+    std::string number;
+    std::optional<OwnerRecord> record;
+  };
+
   std::unordered_map<std::string, OwnerRecord> by_uid_;
+  std::unordered_map<std::string, GroupRecord> groups_;               // by the uid of the gang
+  std::unordered_map<std::string, std::set<std::string>> groups_of_;  // uids of gangs, by that of their owner
   std::unordered_map<std::string, std::set<std::string>>
       below_;  // uids of owners, by that of their controller
   std::unordered_map<std::string, std::string> by_name_;

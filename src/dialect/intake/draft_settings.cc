@@ -59,7 +59,7 @@ class DraftSettings::OfPods {
     for (auto& key : books_.owners.keys_of(pod_.meta)) depends_.push_back(std::move(key));
     ask_owner();
     count();
-    differs_ = name_selectors(books_, draft_, owner_, out_);
+    differs_ = name_selectors(books_, draft_, books_.asker_of(draft_), out_);
     sources_.push_back(&pod_.meta);
     find_topology();
     find_priority();
@@ -237,6 +237,8 @@ class DraftSettings::OfPods {
           invalid(fmt::format("its {} {} has not been seen yet", enum_name(group->kind), group->named.owner));
     } else if (group && !group->record->ask.problem.empty()) {
       out_.blocked = unreadable(group->record->ask);
+    } else if (group && !group->record->ask.unsupported.empty() && draft_.bound == 0) {
+      out_.blocked = reason_of(ReasonCode::kUnsupported, group->record->ask.unsupported);
     } else if (draft_.sizes.begin()->first == 0) {
       out_.blocked = invalid(fmt::format("{} is required: an integer from 1 to 1000000", draft_.size_key));
     } else if (draft_.too_many) {

@@ -51,6 +51,7 @@ void expect(Draft& draft, std::size_t r, std::int64_t to_come, std::vector<SlotU
 
 // The owner of a group of pods that is a gang of its own; nullptr: the draft is none, or the owner is not known.
 const OwnerRecord* grouper_of(const Draft& draft, const PodBook& pods, const OwnerBook& owners) {
+  if (const OwnerRecord* own = owners.group(draft.uid)) return own;
   for (const Role& role : draft.roles) {
     for (const auto pod : role.slots) {
       if (pod == kNoIx) continue;
@@ -59,6 +60,19 @@ const OwnerRecord* grouper_of(const Draft& draft, const PodBook& pods, const Own
     }
   }
   return nullptr;
+}
+
+// Where a role of a group has no pods, its places are as the group asks for them now.
+void follow_templates(Draft& draft, const OwnerRecord& group) {
+  for (std::size_t s = 0; s < std::min(draft.roles.size(), group.templates.size()); ++s) {
+    Role& role = draft.roles[s];
+    const auto& shape = group.templates[s].shape;
+    if (!role.promised || role.slots.size() > role.holes.size() || *role.shape == *shape) continue;
+    role.shape = shape;
+    role.narrowed = false;
+    draft.remade = true;
+    ++draft.revision;
+  }
 }
 
 // When the patience of a gang ends; nothing: it has none, or waits for all of its pods.
@@ -197,6 +211,7 @@ std::vector<SlotUpdate> FutureSlots::follow(Draft& draft) {
     return out;
   }
   if (const OwnerRecord* owner = grouper_of(draft, books_.pods, books_.owners)) {
+    if (const OwnerRecord* own = books_.asker_of(draft)) follow_templates(draft, *own);
     expect_later_sets(draft, owner->ask, out);
     return out;
   }
@@ -233,6 +248,7 @@ void FutureSlots::hold(Draft& draft, const OwnerRecord& record) {
       draft.remade = draft.emitted;
       ++draft.revision;
       role.shape = shape;
+      role.narrowed = false;
       role.topology = topology_of(*record.ask.sets[s].marks);
       draft.refused.clear();
       draft.held_shapes[s] = shape;

@@ -27,6 +27,7 @@ void Intake::Impl::free_draft(std::uint32_t ix) {
   if (draft.emitted) events.add(WorkloadRemove{draft.uid});
   future.give_back(draft);
   books.promises.forget_workload(draft.uid);
+  books.owners.erase_group(draft.uid);
   slots.use_selectors(draft.selectors, -1);
   books.drafts.erase(ix);
 }
@@ -55,15 +56,15 @@ WorkloadInfo Intake::Impl::info_of(const Draft& draft) const {
 }
 
 // The selectors of an owner's templates are in use while it waits for its places: its pods do not exist yet. Where most pods come when
-// another has its node, they differ from the template in their terms, and its selectors stay in use.
+// another has its node, they differ from the template in their terms, and its selectors stay in use. So it is with those of a group.
 void Intake::Impl::use_template_selectors(std::uint32_t ix) {
   Draft& draft = books.drafts[ix];
   std::vector<const PodSelector*> all;
-  const OwnerRecord* owner = books.owner_of(draft);
+  const OwnerRecord* owner = books.asker_of(draft);
   if (owner != nullptr) {
-    const bool holds = rules.holds(draft);
+    const bool waits = draft.kind == GangKind::kSized || rules.holds(draft);
     for (const AskedSet& set : owner->ask.sets) {
-      if (!holds && !set.after_first) continue;
+      if (!waits && !set.after_first) continue;
       for (const PodSelector& selector : set.spec->selectors) all.push_back(&selector);
     }
   }

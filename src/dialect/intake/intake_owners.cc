@@ -4,6 +4,7 @@
 
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
+#include "dialect/intake/owner_groups.h"
 
 namespace berth::dialect {
 namespace {
@@ -61,6 +62,7 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   if (known != nullptr) books.claims.use(*known, false);
   books.claims.use(record, true);
   books.owners.put(std::move(record));
+  put_groups(books.owners, templates, uid);
   const Declaration* declared = declaration_of(kind);
   if (declared != nullptr && (declared->groups.any() || !declared->named_by.empty()))
     reroute_dependents(by_name, Moves::kWaiting);
@@ -156,6 +158,7 @@ bool Intake::Impl::take_anew(std::string_view uid) {
   OwnerRecord now = record_of(Ask(known->ask));
   if (now.makes_the_same(*known)) return false;
   *known = std::move(now);
+  put_groups(books.owners, templates, std::string(uid));
   return true;
 }
 

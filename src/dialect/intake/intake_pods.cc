@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "dialect/base/names.h"
 #include "dialect/intake/intake_state.h"
+#include "dialect/intake/owner_groups.h"
 #include "dialect/intake/queue_choice.h"
 
 namespace berth::dialect {
@@ -72,6 +74,20 @@ bool begins_to_run(const IntakeBooks& books, const PodRecord& record, const Pod&
          books.drafts[record.draft].said.patience() != nullptr;
 }
 
+// Those of the group of this pod that wait, and belong to a former pod of its name.
+std::vector<std::uint32_t> strays_beside(const IntakeBooks& books, std::uint32_t ix) {
+  std::vector<std::uint32_t> out;
+  const PodRecord& record = books.pods[ix];
+  if (record.draft == kNoIx || record.membership->kind != GangKind::kSized) return out;
+  for (const Role& role : books.drafts[record.draft].roles) {
+    for (const auto other : role.slots) {
+      if (other == kNoIx || other == ix || !books.pods[other].pod.spec.node_name.empty()) continue;
+      if (books.is_stray(books.pods[other].pod.meta)) out.push_back(other);
+    }
+  }
+  return out;
+}
+
 // Whether the pod still asks for what its record says.
 bool asks_the_same(const PodRecord& record, const Pod& pod, bool ours) {
   return (record.draft != kNoIx) == ours && *record.shape == *pod.spec.pod &&
@@ -97,7 +113,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   const bool was_bound =
       ix != kNoIx && books.pods[ix].draft != kNoIx && !books.pods[ix].pod.spec.node_name.empty();
   if (bound && was_bound) keep_identity(pod, books.pods[ix].pod, *books.pods[ix].shape);
-  if (finished || (!bound && (!ours || pod.meta.deleting))) {
+  if (finished || (!bound && (!ours || pod.meta.deleting || books.is_stray(pod.meta)))) {
     if (finished) note_ended(pod, ix != kNoIx ? &books.pods[ix] : nullptr);
     if (ix != kNoIx) drop(ix);
     return;
@@ -159,6 +175,7 @@ void Intake::Impl::upsert_pod(Pod&& pod) {
   note_volumes(ix);
   slots.weigh(ix);
   ours ? attach(ix) : slots.charge_foreign(books.pods[ix]);
+  for (const auto stray : strays_beside(books, ix)) drop(stray);
 }
 
 void Intake::Impl::note_ended(const Pod& pod, const PodRecord* record) {
@@ -191,8 +208,13 @@ void Intake::Impl::attach(std::uint32_t ix) {
   // A group of an owner has its pod sets.
   const auto group =
       is_new && workload.kind == GangKind::kSized ? books.owners.group_of(record.pod.meta) : std::nullopt;
-  if (group && group->record != nullptr && group->record->ask.sets.size() > 1)
-    promise_roles(books.drafts[draft_ix], *group->record);
+  if (group && group->record != nullptr) {
+    const bool is_gang = workload.size_key == group->named.declared->groups.group;
+    if (is_gang) put_group(books.owners, templates, workload.uid, *group);
+    const OwnerRecord* asker = books.asker_of(books.drafts[draft_ix]);
+    if (asker == nullptr) asker = group->record;
+    if (asker->ask.sets.size() > 1) promise_roles(books.drafts[draft_ix], *asker);
+  }
   slots.join(ix, draft_ix);
   refresh(draft_ix);
   slots.tell_first(books.pods[ix]);

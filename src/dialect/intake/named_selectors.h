@@ -27,7 +27,7 @@ struct NamedSelectors {
   CommonSettings::NamesByRole budgets;
 };
 
-// `owner`: of the draft; nullptr: none is known. Gives a selector that selects some pods of a role, and not all; "": there is none.
+// `owner`: whose pod sets the draft has; nullptr: none is known. Gives a selector that selects some pods of a role, and not all; "": there is none.
 std::string name_selectors(const IntakeBooks& books, Draft& draft, const OwnerRecord* owner,
                            CommonSettings& out);
 

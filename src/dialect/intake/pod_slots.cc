@@ -42,8 +42,12 @@ std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord
   // Its pods are others than the template says (admission changed them): it is decided anew for what they are.
   if (!suits(asks, *role.shape) || !same_volumes(asks, *role.shape))
     now = as_asked ? std::make_shared<const PodTemplate>(asks) : record.shape;
-  if (as_asked) now = in_its_domain(role, record, *as_asked, std::move(now));
+  if (as_asked) now = in_its_domain(draft, role, record, *as_asked, std::move(now));
   if (now == nullptr) return place.set;
+  const auto names = [](const PodTemplate& pod, const std::string& level) {
+    return pod.node_selector->contains(level);
+  };
+  role.narrowed = as_asked && names(*now, as_asked->level) && !names(asks, as_asked->level);
   role.shape = std::move(now);
   draft.remade = true;
   ++draft.revision;
@@ -52,18 +56,21 @@ std::optional<std::size_t> PodSlots::promised_role(Draft& draft, const PodRecord
 
 // The controller has named the domain of some pods of the role. Its places lie there where a pod of it stands there already. Otherwise all
 // of it is placed there from now on. `shape`: what it asks for; nullptr: as before. Gives the same where that is right.
-std::shared_ptr<const PodTemplate> PodSlots::in_its_domain(const Role& role, const PodRecord& record,
-                                                           const AskedPod& asked,
+std::shared_ptr<const PodTemplate> PodSlots::in_its_domain(const Draft& draft, const Role& role,
+                                                           const PodRecord& record, const AskedPod& asked,
                                                            std::shared_ptr<const PodTemplate> shape) const {
   const auto value_of = [&](const Labels& labels) {
     const auto it = labels.find(asked.level);
     return it == labels.end() ? std::string() : it->second;
   };
   std::string domain = asked.domain;
-  for (std::size_t s = 0; s < role.slots.size() && domain.empty(); ++s) {
-    if (role.slots[s] == kNoIx || record.shape->node_selector->contains(asked.level)) continue;
-    const PodRecord& other = books_.pods[role.slots[s]];
-    if (other.pod.spec.node_name.empty()) domain = value_of(other.shape->node_selector);
+  for (const Role& of : draft.roles) {
+    if (!asked.whole && &of != &role) continue;
+    for (std::size_t s = 0; s < of.slots.size() && domain.empty(); ++s) {
+      if (of.slots[s] == kNoIx || record.shape->node_selector->contains(asked.level)) continue;
+      const PodRecord& other = books_.pods[of.slots[s]];
+      if (other.pod.spec.node_name.empty()) domain = value_of(other.shape->node_selector);
+    }
   }
   if (domain.empty()) return shape;
   const PodTemplate& now = shape != nullptr ? *shape : *role.shape;
@@ -72,15 +79,44 @@ std::shared_ptr<const PodTemplate> PodSlots::in_its_domain(const Role& role, con
     const Node* node = books_.objects.node(pod.pod.spec.node_name);
     return node != nullptr && value_of(node->labels) == domain;
   };
+  const auto has_one_there = [&](const Role& of) {
+    return (asked.whole || &of == &role) &&
+           std::any_of(of.slots.begin(), of.slots.end(),
+                       [&](const std::uint32_t ix) { return ix != kNoIx && stands_there(books_.pods[ix]); });
+  };
   const bool is_there =
       bound_to.empty() &&
-      (stands_there(record) || std::any_of(role.slots.begin(), role.slots.end(), [&](const std::uint32_t ix) {
-         return ix != kNoIx && stands_there(books_.pods[ix]);
-       }));
+      (stands_there(record) || std::any_of(draft.roles.begin(), draft.roles.end(), has_one_there));
   if (bound_to == domain || is_there) return shape;
   PodTemplate narrow = now;
   narrow.node_selector.edit().insert_or_assign(asked.level, domain);
   return std::make_shared<const PodTemplate>(std::move(narrow));
+}
+
+// Pods of a group name the domain of all of it.
+void PodSlots::widen(Draft& draft) const {
+  for (std::size_t r = 0; r < std::min(draft.roles.size(), draft.held_shapes.size()); ++r) {
+    Role& role = draft.roles[r];
+    if (!role.narrowed || draft.held_shapes[r] == nullptr) continue;
+    Labels named = role.shape->node_selector;  // beside what the template says
+    for (const auto& [key, value] : draft.held_shapes[r]->node_selector) named.erase(key);
+    const auto names = [&](const std::uint32_t ix) {
+      return ix != kNoIx && std::any_of(named.begin(), named.end(), [&](const auto& label) {
+               return books_.pods[ix].shape->node_selector->contains(label.first);
+             });
+    };
+    const bool some = std::any_of(draft.roles.begin(), draft.roles.end(), [&](const Role& of) {
+      return (draft.kind == GangKind::kSized || &of == &role) &&
+             std::any_of(of.slots.begin(), of.slots.end(), names);
+    });
+    if (some) continue;
+    PodTemplate wide = *role.shape;
+    for (const auto& [key, value] : named) wide.node_selector.edit().erase(key);
+    role.shape = std::make_shared<const PodTemplate>(std::move(wide));
+    role.narrowed = false;
+    draft.remade = true;
+    ++draft.revision;
+  }
 }
 
 std::int64_t PodSlots::take_index(const Draft& draft, Role& role, const Membership& membership,
@@ -178,6 +214,7 @@ void PodSlots::leave(std::uint32_t ix) {
   if (std::exchange(record.fast, false)) --draft.fast;
   count(draft.priorities, priority_key(record.pod), -1);
   count_said(draft, record.membership, -1);
+  widen(draft);
 }
 
 // Tells the engine of a slot that it knows nothing of yet. One that is ending must have been running first.

@@ -44,9 +44,11 @@ class PodSlots {
  private:
   // The role of its owner's template, which the pod belongs to whatever its shape; none where the owner is not held.
   std::optional<std::size_t> promised_role(Draft& draft, const PodRecord& record, const OwnedPlace& place);
-  std::shared_ptr<const PodTemplate> in_its_domain(const Role& role, const PodRecord& record,
-                                                   const AskedPod& asked,
+  std::shared_ptr<const PodTemplate> in_its_domain(const Draft& draft, const Role& role,
+                                                   const PodRecord& record, const AskedPod& asked,
                                                    std::shared_ptr<const PodTemplate> shape) const;
+  // The pods that named the domain of a role may be gone.
+  void widen(Draft& draft) const;
   static std::int64_t take_index(const Draft& draft, Role& role, const Membership& membership,
                                  std::optional<std::int64_t> wanted);
   static void count_said(Draft& draft, const Membership& membership, std::int64_t delta);

@@ -70,6 +70,7 @@ struct Ask {
   std::string_view conflict;           // marks that contradict each other: it is not held while it has them
   std::string_view ending;             // `finished`: what it says about that
   std::string problem;                 // a field that cannot be read: no pod of it is to start
+  std::string unsupported;             // a mark that Berth does not honour: none of its groups is to start
   std::string_view priority_class;     // speaks for all of its pods, whatever class they have; "": none does
   std::optional<std::int64_t> enough;  // as that of a set, of all pods together
   bool gang = false;                   // its pods start together
@@ -105,6 +106,7 @@ struct AskedPod {
   PodTemplate shape;   // of the pod, without what the controller has added to the template
   std::string level;   // where it names the nodes for the pod: by the value of this node label
   std::string domain;  // that value; "": any
+  bool whole = false;  // all pods of its owner or group lie in that domain, and not those of its set alone
 };
 
 // How a suspended owner is to run.
@@ -142,6 +144,8 @@ struct OwnerKind {
   // A pod of one of its sets, which asks for `shape`, as the template has it. nullptr, or nothing: the controller adds no conditions.
   std::optional<AskedPod> (*as_asked)(const Ask& ask, std::size_t set, const Pod& pod,
                                       const PodTemplate& shape) = nullptr;
+  // The request of one of its groups, by its number, where each group is a gang of its own. nullptr, or nothing: it is that of each.
+  std::optional<Ask> (*of_group)(const Ask& ask, std::string_view number) = nullptr;
 
   // Unsuspends it if it is still suspended, of its uid and generation (422 otherwise). nullptr: the kind cannot be held, and its pods are
   // scheduled as they come, and deleted to end them. Then the others below are nullptr too.

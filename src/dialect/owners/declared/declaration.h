@@ -117,11 +117,20 @@ struct DeclaredObjects {
   bool any() const { return !each.empty(); }
 };
 
+// Groups that lie apart from each other (exclusive.h).
+struct DeclaredExclusive {
+  std::string
+      mark;         // annotation of the object: the node label, of whose values each group has one for itself
+  std::string key;  // label of the pods: their group, as group_key() has it
+  std::vector<std::string> unsupported;  // annotations of the object: its groups wait, and name them
+};
+
 // One gang for each group of pods, and not one for all.
 struct DeclaredGroups {
   std::string owner;  // label of the pods: the name of their object
   std::string group;  // label of the pods: the number of their group
   DeclaredNumber count;
+  DeclaredExclusive exclusive;
   bool any() const { return !owner.empty(); }
 };
 

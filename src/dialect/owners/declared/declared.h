@@ -43,6 +43,9 @@ struct Declared {
   std::optional<std::int64_t> minimum;
   std::string priority_class;
   std::int64_t groups = 1;
+  std::optional<std::string> exclusive;  // the node label by which its groups lie apart
+  std::string unsupported;               // a mark about that which Berth does not honour; "": none
+  std::string group;                     // the number of the one that it stands for; "": it stands for all
   bool finished = false;
   bool failed = false;  // `finished`, and not well
   bool ready = false;
@@ -54,6 +57,9 @@ struct Declared {
   Kind kind() const { return declared->row.kind; }
   void keep_status(const Declared& there);
 };
+
+// The value of DeclaredExclusive::key on the pods of a group.
+std::string group_key(const Meta& owner, std::string_view number);
 
 // The functions of a declared kind; they work by its declaration, which must stay.
 OwnerKind declared_row(const Declaration& declaration, Kind kind);

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/integers.h"
+#include "base/sha1.h"
 #include "dialect/base/names.h"
 #include "dialect/owners/asked_set.h"
 #include "dialect/owners/declared/declared.h"
+#include "dialect/owners/exclusive.h"
 #include "dialect/owners/pod_number.h"
 #include "dialect/owners/switch.h"
 
@@ -20,6 +22,10 @@ void Declared::keep_status(const Declared& there) {
   ready = there.ready;
   ending = there.ending;
   generation = there.generation;
+}
+
+std::string group_key(const Meta& owner, std::string_view number) {
+  return sha1(fmt::format("{}/{}-{}", owner.ns, owner.name, number));
 }
 
 namespace {
@@ -105,6 +111,7 @@ Ask ask_declared(std::shared_ptr<void> object) {
   out.over = why_over(own);
   out.ending = own.ending;
   out.problem = own.problem;
+  out.unsupported = own.unsupported;
   out.priority_class = own.priority_class;
   out.enough = own.minimum;
   out.suspended = own.suspend;
@@ -217,14 +224,60 @@ OwnedPlace place_declared(const Ask& ask, const Pod& pod) {
   return {};
 }
 
+ExclusiveBy exclusive_by(const Declared& own) {
+  return {own.declared->groups.exclusive.key, *own.exclusive, own.meta.ns};
+}
+
+bool lies_apart(const Declared& own) {
+  return own.exclusive && own.unsupported.empty();
+}
+
+// Its pods have a label, and terms, of their own. They matter where its groups lie apart, and for pods that are still to come: others lie
+// apart from them.
+std::optional<Ask> ask_of_group(const Ask& ask, std::string_view number) {
+  if (!lies_apart(declared_of(ask)) && !ask.has_later_pods()) return std::nullopt;
+  const auto shared = std::make_shared<Declared>(declared_of(ask));
+  Declared& own = *shared;
+  own.group = number;
+  const std::string key = group_key(own.meta, number);
+  Ask out = ask;
+  out.own = shared;
+  out.meta = &own.meta;
+  out.ending = own.ending;
+  out.priority_class = own.priority_class;
+  for (std::size_t s = 0; s < out.sets.size(); ++s) {
+    DeclaredPods& pods = own.sets[s];
+    AskedSet& set = out.sets[s];
+    set.name = pods.name;
+    set.marks = &pods.marks;
+    set.spec = &pods.spec;
+    pods.marks.labels.insert_or_assign(own.declared->groups.exclusive.key, key);
+    if (!lies_apart(own)) continue;
+    PodTemplate pod = *set.pod;
+    add_exclusive_terms(exclusive_by(own), key, pods.spec, pod);
+    set.pod = std::make_shared<const PodTemplate>(std::move(pod));
+  }
+  return out;
+}
+
+std::optional<AskedPod> as_asked_of_group(const Ask& ask, std::size_t set, const Pod& pod,
+                                          const PodTemplate& shape) {
+  const Declared& own = declared_of(ask);
+  if (!lies_apart(own)) return std::nullopt;
+  auto out = as_exclusive(exclusive_by(own), ask.sets[set], pod, shape);
+  out->whole = true;
+  return out;
+}
+
 // The controllers of the objects below it, and within it, make its pods.
-std::optional<AskedPod> as_asked_below(const Ask& ask, std::size_t set, const Pod& pod,
-                                       const PodTemplate& shape) {
+std::optional<AskedPod> as_asked_declared(const Ask& ask, std::size_t set, const Pod& pod,
+                                          const PodTemplate& shape) {
   const auto by = [&](const Ask& below, std::size_t its) {
     return below.kind->as_asked == nullptr ? std::nullopt : below.kind->as_asked(below, its, pod, shape);
   };
   if (ask.of_below != nullptr) return by(*ask.of_below, set);
   const Declared& own = declared_of(ask);
+  if (!own.group.empty()) return as_asked_of_group(ask, set, pod, shape);
   const auto within = set < own.sets.size() ? own.sets[set].within : std::nullopt;
   return within ? by(own.objects[within->first], within->second) : std::nullopt;
 }
@@ -336,7 +389,10 @@ class PodMaker {
       pod.meta.labels.insert_or_assign(pods.from->index, fmt::format("{}", index));
     if (groups().any()) {
       pod.meta.labels.insert_or_assign(groups().owner, own_.meta.name);
-      pod.meta.labels.insert_or_assign(groups().group, fmt::format("{}", group));
+      const std::string number = fmt::format("{}", group);
+      pod.meta.labels.insert_or_assign(groups().group, number);
+      if (const std::string& key = groups().exclusive.key; !key.empty())
+        pod.meta.labels.insert_or_assign(key, group_key(own_.meta, number));
     }
     return pod;
   }
@@ -382,7 +438,8 @@ OwnerKind declared_row(const Declaration& declaration, Kind kind) {
                 .count = nullptr,
                 .adopt = declaration.sets_below ? adopt_sets : nullptr,
                 .place_of = place_declared,
-                .as_asked = as_asked_below,
+                .as_asked = as_asked_declared,
+                .of_group = declaration.groups.exclusive.key.empty() ? nullptr : ask_of_group,
                 .release = nullptr,
                 .suspend = nullptr,
                 .make_changeable = nullptr,

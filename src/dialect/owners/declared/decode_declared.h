@@ -12,6 +12,7 @@
 #include "dialect/owners/declared/declared.h"
 #include "dialect/owners/declared/decode_spark_pod.h"
 #include "dialect/owners/decode_template.h"
+#include "dialect/owners/exclusive.h"
 
 namespace berth::dialect {
 
@@ -58,6 +59,7 @@ class DeclaredReader {
     out.finished = out.failed || holds(declared_.completed, &out.ending);
     for (const DeclaredSet& set : declared_.sets) read_place(set, out);
     if (declared_.objects.any()) read_objects(out);
+    read_exclusive(f_.map(meta, "annotations"), out);
     check_sizes(out);
     return out;
   }
@@ -229,6 +231,23 @@ class DeclaredReader {
       const auto first =
           std::find_if(containers.begin(), containers.end(), [](const auto& c) { return !c.init; });
       containers.insert(added.init ? first : containers.end(), std::move(needs));
+    }
+  }
+
+  // Its controller makes no pods beside the first where the mark is there and names no node label.
+  void read_exclusive(const V& annotations, Declared& out) {
+    const DeclaredExclusive& by = declared_.groups.exclusive;
+    if (!by.mark.empty() && annotations.find(by.mark).present())
+      out.exclusive = f_.string(annotations, by.mark);
+    for (const std::string& mark : by.unsupported) {
+      if (annotations.find(mark).present()) out.unsupported = mark;
+    }
+    if (!out.exclusive || !out.unsupported.empty()) return;
+    const auto near = [](const DeclaredPods& pods) { return is_near_to_pods(*pods.spec.pod); };
+    if (out.exclusive->empty()) {
+      out.unsupported = fmt::format("{} that names no node label", by.mark);
+    } else if (std::any_of(out.sets.begin(), out.sets.end(), near)) {
+      out.unsupported = fmt::format("{} with required podAffinity", by.mark);
     }
   }
 

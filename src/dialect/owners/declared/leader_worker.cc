@@ -6,7 +6,11 @@ namespace {
 
 // A LeaderWorkerSet cannot be suspended: its pods are scheduled as they come, a group at once, and deleted to end them. Its controller
 // makes the whole group anew then. With startupPolicy LeaderReady the workers come when their leader is ready: the leader starts alone,
-// and the places of its workers are kept. So it is with exclusive-topology: the workers come when their leader has a node. The leader has the workers' template where it has none of its own.
+// and the places of its workers are kept. The leader has the workers' template where it has none of its own.
+//
+// With exclusive-topology (dialect/owners/exclusive.h) the workers come when their leader has a node, with a node selector for its domain.
+// The webhook gives the terms to the leader alone: its group keeps away all pods of LeaderWorkerSets of its namespace that are of another
+// group. With subgroup-exclusive-topology each pod has such terms by its subgroup.
 constexpr std::string_view kKindsOfLeaderWorker = R"(
 apiVersion: berth.dev/v1alpha1
 kind: OwnerKinds
@@ -20,6 +24,10 @@ kinds:
       owner: leaderworkerset.sigs.k8s.io/name
       group: leaderworkerset.sigs.k8s.io/group-index
       count: spec.replicas
+      exclusive:
+        annotation: leaderworkerset.sigs.k8s.io/exclusive-topology
+        key: leaderworkerset.sigs.k8s.io/group-key
+        unsupported: [leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology]
     pods:
       - name: leader
         count: 1

@@ -286,6 +286,12 @@ Declaration read_kind(text::Fields& f, const std::shared_ptr<const text::Documen
     out.groups.owner = groups.string("owner");
     out.groups.group = groups.string("group");
     out.groups.count = read_number(groups, "count", 1);
+    if (text::Fields exclusive = groups.optional_child("exclusive")) {
+      out.groups.exclusive.mark = exclusive.string("annotation");
+      out.groups.exclusive.key = exclusive.string("key");
+      out.groups.exclusive.unsupported = exclusive.strings("unsupported");
+      (void)exclusive.done();
+    }
     if (!out.suspend.empty())
       groups.error("owner", "a kind with groups cannot have suspend: its groups start and end one by one");
     (void)groups.done();
