@@ -17,6 +17,29 @@ LeaderWorkerRollout: rollingUpdateConfiguration=LeaderWorkerRollingUpdate type
 LeaderWorkerRollingUpdate: maxSurge maxUnavailable partition
 )";
 
+constexpr std::string_view kLeaderWorkerPrefixes[] = {"leaderworkerset.sigs.k8s.io/"};
+
+constexpr std::string_view kLeaderWorkerKeys[] = {
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/experimental-recreate-group-after-start",
+    "leaderworkerset.sigs.k8s.io/group-index",
+    "leaderworkerset.sigs.k8s.io/group-key",
+    "leaderworkerset.sigs.k8s.io/group-restart-count",
+    "leaderworkerset.sigs.k8s.io/leader-name",
+    "leaderworkerset.sigs.k8s.io/leader-requests-tpus",
+    "leaderworkerset.sigs.k8s.io/name",
+    "leaderworkerset.sigs.k8s.io/replicas",
+    "leaderworkerset.sigs.k8s.io/size",
+    "leaderworkerset.sigs.k8s.io/subdomainPolicy",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-index",
+    "leaderworkerset.sigs.k8s.io/subgroup-key",
+    "leaderworkerset.sigs.k8s.io/subgroup-policy-type",
+    "leaderworkerset.sigs.k8s.io/subgroup-size",
+    "leaderworkerset.sigs.k8s.io/template-revision-hash",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+};
+
 constexpr KnownKind kLeaderWorkerKinds[] = {
     {"leaderworkerset.x-k8s.io", "LeaderWorkerSet", "v1", "LeaderWorkerSet"},
     {"leaderworkerset.x-k8s.io", "DisaggregatedSet", "", ""},
@@ -36,7 +59,7 @@ constexpr KnownKind kAppWrapperKinds[] = {
 }  // namespace
 
 KnownSystem known_leader_worker() {
-  return {"leader_worker", kLeaderWorkerKinds, kLeaderWorkerFields, {}, {}};
+  return {"leader_worker", kLeaderWorkerKinds, kLeaderWorkerFields, kLeaderWorkerPrefixes, kLeaderWorkerKeys};
 }
 
 KnownSystem known_app_wrapper() {

@@ -31,6 +31,19 @@ TEST(MisspeltKinds, RolesOfTrainingAreNamed) {
               ElementsAre(HasSubstr("did you mean Worker?")));
 }
 
+// A mark that is not read would keep no group together.
+TEST(MisspeltKinds, MarksOfLeaderWorkerSetsAreNamed) {
+  const auto marked = [](const std::string& mark) {
+    return messages(
+        "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: x, annotations: "
+        "{leaderworkerset.sigs.k8s.io/" +
+        mark + ": rack}}, spec: {}}");
+  };
+  EXPECT_THAT(marked("exclusive-topolgy"),
+              ElementsAre(HasSubstr("did you mean leaderworkerset.sigs.k8s.io/exclusive-topology?")));
+  EXPECT_THAT(marked("subgroup-exclusive-topology"), IsEmpty());
+}
+
 TEST(MisspeltKinds, EachHasItsTable) {
   const std::string ray = "ray.io/v1", kubeflow = "kubeflow.org/v1";
   const std::vector<std::pair<std::string, const char*>> cases = {
