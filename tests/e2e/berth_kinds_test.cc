@@ -116,15 +116,6 @@ TEST_F(BerthKinds, AJobSetInOrderKeepsThePlacesOfWhatComesLater) {
 // Two racks of two nodes, with four GPUs each. JobSets of two Jobs with three pods ask for both racks.
 class BerthExclusiveKinds : public BerthKinds {
  protected:
-  static constexpr const char* kRack = "example.com/rack";
-  void start_with_racks() {
-    start_with_controllers(20);
-    NodeShape shape{.name = "rack", .allocatable = {{"cpu", "64"}, {"memory", "1Ti"}, {"pods", "110"}}};
-    shape.allocatable.emplace_back("nvidia.com/gpu", "2");
-    shape.labels_of = [](std::size_t i) { return Labels{{kRack, "r" + std::to_string(i / 2)}}; };
-    ASSERT_OK(cluster_->create_nodes(4, shape));
-    ASSERT_NE(start_berth(), nullptr);
-  }
   json exclusive(const std::string& name, const std::string& priority_class, bool suspend) const {
     json out = jobset(name, priority_class, suspend);
     out["metadata"]["annotations"]["alpha.jobset.sigs.k8s.io/exclusive-topology"] = kRack;

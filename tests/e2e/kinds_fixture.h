@@ -105,6 +105,17 @@ class KindsTest : public WorkloadsTest {
     }
   }
 
+  // Beside node-0, which is in no rack: two racks of two nodes, each with two GPUs. rack-0 and rack-1 are one of them.
+  static constexpr const char* kRack = "example.com/rack";
+  void start_with_racks() {
+    start_with_controllers(20);
+    NodeShape shape{.name = "rack", .allocatable = {{"cpu", "64"}, {"memory", "1Ti"}, {"pods", "110"}}};
+    shape.allocatable.emplace_back("nvidia.com/gpu", "2");
+    shape.labels_of = [](std::size_t i) { return Labels{{kRack, "r" + std::to_string(i / 2)}}; };
+    ASSERT_OK(cluster_->create_nodes(4, shape));
+    ASSERT_NE(start_berth(), nullptr);
+  }
+
   // The quota of the queue. Controllers add containers that ask for memory: a queue without quota for it takes no such pods.
   void grant(std::size_t gpus, const char* memory = "1Ti") {
     const json resources =
