@@ -1,5 +1,5 @@
 // LeaderWorkerSets with their own controller. They cannot be suspended: their pods wait, and a group that is displaced is made anew.
-//   scripts/controllers build lws && build/release/tests/e2e/test_e2e --gtest_filter='BerthLws.*'
+//   scripts/controllers build lws && build/release/tests/e2e/test_e2e --gtest_filter='Berth*Lws.*'
 #include <algorithm>
 #include <map>
 #include <set>
