@@ -77,6 +77,8 @@ class OwnerBook {
   std::optional<OwnedGroup> group_of(const Meta& pod) const;
   // The request of a group, by the uid of its gang, where that is another than its owner's (OwnerKind::of_group); nullptr: it is not.
   const OwnerRecord* group(const std::string& gang) const;
+  // Whether it is that of a group, with a request of its own or not.
+  bool is_group(const std::string& gang) const { return groups_.contains(gang); }
   // `owner`: its uid. The group goes with it. No record: it has the request of its owner.
   void put_group(const std::string& gang, const std::string& owner, std::string number,
                  std::optional<OwnerRecord> record);

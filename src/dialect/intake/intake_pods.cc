@@ -74,11 +74,14 @@ bool begins_to_run(const IntakeBooks& books, const PodRecord& record, const Pod&
          books.drafts[record.draft].said.patience() != nullptr;
 }
 
-// Those of the group of this pod that wait, and belong to a former pod of its name.
+// Those of the group of this pod that wait, and belong to a former pod of its name. Only the pods of an owner of groups have such, and of
+// them only those that are not made for another pod.
 std::vector<std::uint32_t> strays_beside(const IntakeBooks& books, std::uint32_t ix) {
   std::vector<std::uint32_t> out;
   const PodRecord& record = books.pods[ix];
-  if (record.draft == kNoIx || record.membership->kind != GangKind::kSized) return out;
+  if (record.draft == kNoIx || !books.owners.is_group(books.drafts[record.draft].uid)) return out;
+  const OwnerRecord* maker = books.owners.of(record.pod.meta);
+  if (maker != nullptr && maker->ask.meta->controller->kind == "Pod") return out;
   for (const Role& role : books.drafts[record.draft].roles) {
     for (const auto other : role.slots) {
       if (other == kNoIx || other == ix || !books.pods[other].pod.spec.node_name.empty()) continue;
