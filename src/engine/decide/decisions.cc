@@ -67,10 +67,10 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
   const std::size_t decided = out_.size();
-  const bool is_near = must_be_near(plan.placed);
-  if (is_near) takers_.try_emplace(id.value, state_.workloads[id.index()].takings);
+  const bool may_need_less = this->may_need_less(plan.placed);
+  if (may_need_less) takers_.try_emplace(id.value, state_.workloads[id.index()].takings);
   for (const auto& victim : plan.victims) {
-    if (is_near && !victim.holder) yields_.push_back(yield_of(victim, id));
+    if (may_need_less && !victim.holder) yields_.push_back(yield_of(victim, id));
     const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
     if (victim.holder) {
       note_loss(state_, victim.workload, id, victim.why);

@@ -134,7 +134,7 @@ class Decisions {
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;
   void settle_begun();
-  bool must_be_near(const std::vector<PlacedSlot>& placed) const;
+  bool may_need_less(const std::vector<PlacedSlot>& placed) const;
   Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
   bool reprieve(WorkloadId id);
   bool gave_way(const std::string& uid, DecisionKind kind) const;

@@ -7,11 +7,13 @@
 
 namespace berth::engine {
 
-bool Decisions::must_be_near(const std::vector<PlacedSlot>& placed) const {
+// Pods that must be near others depend on what starts meanwhile. For those that spread the order matters in which slots of several pod
+// sets come, and a search tries few orders.
+bool Decisions::may_need_less(const std::vector<PlacedSlot>& placed) const {
   const Counted& counted = state_.accounts.counted();
   return counted.any() && std::any_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
            const CountedId id = state_.shape_of(p.charge).counted;
-           return id.valid() && counted.has_near(id);
+           return id.valid() && (counted.has_near(id) || counted.has_spread(id));
          });
 }
 

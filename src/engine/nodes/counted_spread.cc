@@ -111,7 +111,38 @@ bool Counted::within_skew(const CountedRule& rule, NodeId node, PlaneMask planes
   return with_it - fewest(rule, planes) <= rule.max_skew;
 }
 
-// Part by part, in each order of the parts: a search for places takes the pod sets in one of these.
+namespace {
+
+// Tries the orders one by one, where those by pod set fail. A slot with a narrow skew may come only between two of another set.
+struct Orders {
+  Counted& counted;
+  Mode mode;
+  int steps = 512;
+
+  // They are counted afterwards where all of them can come, and none is where not.
+  bool all_come(std::vector<Counted::Place>& left) {
+    if (left.empty()) return true;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const Counted::Place next = left[i];
+      if (std::find(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(i), next) !=
+          left.begin() + static_cast<std::ptrdiff_t>(i))
+        continue;
+      if (--steps < 0) return false;
+      if (counted.cap_of_spread(next.first, next.second, mode, mode == Mode::kStart) <= 0) continue;
+      counted.add(next.first, next.second, planes_of(mode), +1);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+      const bool come = all_come(left);
+      left.insert(left.begin() + static_cast<std::ptrdiff_t>(i), next);
+      if (come) return true;
+      counted.add(next.first, next.second, planes_of(mode), -1);
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+// Part by part, in each order of the parts: a search for places takes the pod sets in one of these. Then slot by slot.
 bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
   constexpr int kMostOrders = 24;
   std::erase_if(places, [&](const Place& p) { return !p.second.valid() || nodes_.is_opaque(p.first); });
@@ -146,6 +177,7 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
     if (all_come()) return true;
     if (!std::next_permutation(parts.begin(), parts.end())) break;
   }
+  if (parts.size() > 1 && Orders{*this, mode}.all_come(places)) return true;
   for (const auto& [node, id] : places) add(node, id, planes_of(mode), +1);
   return false;
 }

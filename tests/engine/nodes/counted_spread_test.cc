@@ -131,6 +131,24 @@ TEST(CountedSpread, SlotsThatComeTogetherNeedOneOrderInWhichTheyFit) {
       << "the others were there";
 }
 
+// The zone of the narrow one is too full for it before the first of the others has come, and again after the second.
+TEST(CountedSpread, ASlotComesBetweenTwoOfAnotherPart) {
+  SpreadWorld world;
+  const CountedId wide = world.counted.intern({spread("web", kByZone, 2)}, {"web"});
+  const CountedId narrow = world.counted.intern({spread("web", kByZone)}, {"web"});
+  const CountedId old = world.counted.intern({}, {"web"});
+  for (const char* node : {"a0", "a0", "b0", "b0", "b0"})
+    world.counted.add(world.node(node), old, kAfterBit, +1);
+  const std::vector<Counted::Place> places{
+      {world.node("b1"), wide}, {world.node("a1"), wide}, {world.node("b1"), narrow}};
+  for (const auto& [node, id] : places) world.counted.add(node, id, kAfterBit, +1);
+  const std::string before = world.counted.to_text();
+  EXPECT_TRUE(world.counted.fit_in_turn(places, Mode::kPlan));
+  EXPECT_EQ(world.counted.to_text(), before);
+  world.counted.add(world.node("b0"), old, kAfterBit, +1);
+  EXPECT_FALSE(world.counted.fit_in_turn(places, Mode::kPlan));
+}
+
 // The one that is spread by hosts must come before those that are spread by zones.
 TEST(CountedSpread, PartsComeInTheOrderInWhichTheyFit) {
   SpreadWorld world;
