@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -238,8 +238,7 @@ TEST(Report, AMillionJobsStaySmall) {
 }
 
 TEST(Report, WritesWholePagesOrNone) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("berth_report_" + std::to_string(std::rand()));
+  const auto folder = std::filesystem::temp_directory_path() / ("berth_report_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "report.html").string();
   const ReportData data = sample_report({8, 60, 2, 2});
