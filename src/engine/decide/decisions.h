@@ -138,6 +138,7 @@ class Decisions {
   Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
   bool reprieve(WorkloadId id);
   bool gave_way(const std::string& uid, DecisionKind kind) const;
+  bool was_reclaimed_from(QueueId queue) const;
   std::vector<Slot> placed_by(DecisionKind kind) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);

@@ -44,7 +44,7 @@ bool Decisions::reprieve(WorkloadId id) {
   const WorkloadState& w = state_.workloads[id.index()];
   // In a strict queue the hold let work behind it start.
   const bool hold_ended = w.held() == 0 && state_.queues[w.queue.index()].spec.order != QueueOrder::kStrict &&
-                          !gave_way(uid, DecisionKind::kReleaseHold);
+                          !gave_way(uid, DecisionKind::kReleaseHold) && !was_reclaimed_from(w.queue);
   for (std::size_t k = yields_.size(); k-- > 0;) {  // the last one first, as a search gives victims back
     if (yields_[k].to != id) continue;
     if (!starts.empty() && holds.empty()) {
@@ -77,6 +77,17 @@ bool Decisions::reprieve(WorkloadId id) {
 bool Decisions::gave_way(const std::string& uid, DecisionKind kind) const {
   return std::any_of(out_.begin(), out_.end(), [&](const Decision& d) {
     return d.kind == kind && !d.slots.empty() && d.reason.subject == uid;
+  });
+}
+
+// Whether work of this queue has yielded to other queues. Those may reclaim while it borrows, also because of a hold that has ended since.
+bool Decisions::was_reclaimed_from(QueueId queue) const {
+  return std::any_of(out_.begin(), out_.end(), [&](const Decision& d) {
+    if (d.kind != DecisionKind::kEvict || d.slots.empty()) return false;
+    const auto victim = state_.find_workload(d.workload);
+    const auto to = state_.find_workload(d.reason.subject);
+    return victim && to && state_.workloads[victim->index()].queue == queue &&
+           state_.workloads[to->index()].queue != queue;
   });
 }
 
