@@ -44,13 +44,18 @@ struct IntakeBooks {
   const OwnerRecord* asker_of(const Draft& draft) const {
     return draft.kind == GangKind::kSized ? owners.group(draft.uid) : owner_of(draft);
   }
-  // Its owner belongs to a pod that is gone, since another has its name. So both are about to be deleted.
-  bool is_stray(const Meta& pod) const {
+  // The pod for which its owner was made; nullptr: that was made for none.
+  const Owner* made_for(const Meta& pod) const {
     const OwnerRecord* owner = owners.of(pod);
-    if (owner == nullptr || owner->ask.meta->controller->kind != "Pod") return false;
+    if (owner == nullptr) return nullptr;
     const Owner& of = owner->ask.meta->controller;
-    const auto ix = pods.find_named(key_of(pod.ns, of.name));
-    return ix != kNoIx && pods[ix].pod.meta.uid != of.uid;
+    return of.kind == "Pod" ? &of : nullptr;
+  }
+  // Its owner was made for a pod that is gone, since another has its name. So both are about to be deleted.
+  bool is_stray(const Meta& pod) const {
+    const Owner* of = made_for(pod);
+    const auto ix = of == nullptr ? kNoIx : pods.find_named(key_of(pod.ns, of->name));
+    return ix != kNoIx && pods[ix].pod.meta.uid != of->uid;
   }
 };
 

@@ -80,8 +80,7 @@ std::vector<std::uint32_t> strays_beside(const IntakeBooks& books, std::uint32_t
   std::vector<std::uint32_t> out;
   const PodRecord& record = books.pods[ix];
   if (record.draft == kNoIx || !books.owners.is_group(books.drafts[record.draft].uid)) return out;
-  const OwnerRecord* maker = books.owners.of(record.pod.meta);
-  if (maker != nullptr && maker->ask.meta->controller->kind == "Pod") return out;
+  if (books.made_for(record.pod.meta) != nullptr) return out;
   for (const Role& role : books.drafts[record.draft].roles) {
     for (const auto other : role.slots) {
       if (other == kNoIx || other == ix || !books.pods[other].pod.spec.node_name.empty()) continue;
