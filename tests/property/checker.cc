@@ -18,6 +18,7 @@ void Checker::on_event(const Event& event) {
 std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs now, Coverage& coverage) {
   ledger_.begin_decide(now);
   yielded_.clear();
+  needless_.clear();
   released_.clear();
   served_.clear();
   started_.clear();
@@ -58,42 +59,30 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
       return fmt::format("{} gave way to {}, which does not hold the room", victims.front().workload, uid);
     }
   }
+  if (auto wrong = still_needless(); !wrong.empty()) return wrong;
   if (auto wrong = still_not_near(); !wrong.empty()) return wrong;
   return still_not_spread();
 }
 
-// Growth behind a start of the same round is in one decision with it. So a decision may rest on one that stands behind it.
 std::string Checker::still_not_near() const {
   for (const NotNear& one : not_near_) {
     const std::string& node = one.slot->taken.node;
     const bool stays = is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
-    if (!stays || ledger_.term_trouble(*one.pod, node, one.when, one.slot) != Ledger::kNotNear) continue;
-    return fmt::format("{} on node {} ({}): {}", one.workload, node,
-                       one.when == When::kNow ? "now" : "once releasing pods are gone", Ledger::kNotNear);
+    if (!stays || ledger_.term_trouble(*one.pod, node, When::kAfter, one.slot) != Ledger::kNotNear) continue;
+    return fmt::format("{} on node {} (once releasing pods are gone): {}", one.workload, node,
+                       Ledger::kNotNear);
   }
   return "";
 }
 
-// On the plane of now for those that start, and once releasing pods are gone for all.
-std::string Checker::spread_trouble_of(const std::vector<Ledger::Coming>& pods) const {
-  std::vector<Ledger::Coming> start;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(start),
-               [](const Ledger::Coming& one) { return is_active(one.slot->state); });
-  if (auto wrong = ledger_.spread_trouble(start, {When::kNow, When::kNow, true}); !wrong.empty())
-    return "now: " + wrong;
-  if (auto wrong = ledger_.spread_trouble(pods, {When::kAfter, When::kAfter, true}); !wrong.empty())
-    return "once releasing pods are gone: " + wrong;
-  return "";
-}
-
-// Growth, again, may rest on a decision behind the one that it is in.
+// A hold, again, may rest on a start behind it.
 std::string Checker::still_not_spread() const {
   if (not_spread_.empty()) return "";
   std::vector<Ledger::Coming> stay;
   std::copy_if(came_.begin(), came_.end(), std::back_inserter(stay), [](const Ledger::Coming& one) {
     return is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
   });
-  return spread_trouble_of(stay).empty() ? "" : not_spread_;
+  return ledger_.spread_trouble(stay, {When::kAfter, When::kAfter, true}).empty() ? "" : not_spread_;
 }
 
 std::string Checker::at_rest() const {
@@ -219,7 +208,8 @@ std::string Checker::hold(const Decision& d, Coverage& coverage) {
 std::string Checker::check_taken(const Decision& d, const WorkloadRecord& w, const std::string& unclaimed) {
   if (!unclaimed.empty()) return unclaimed;
   if (auto wrong = check_reclaimer(w); !wrong.empty()) return wrong;
-  if (auto wrong = check_minimal(w); !wrong.empty()) return wrong;
+  const bool starts = d.kind == DecisionKind::kStart;
+  if (!check_minimal(w, starts).empty()) needless_.push_back({d.workload, yielded_.at(d.workload), starts});
   yielded_.erase(d.workload);
   served_.insert(d.workload);
   return "";
@@ -334,15 +324,21 @@ std::string Checker::place(const Decision& d, WorkloadRecord& w, SlotState to) {
     together.push_back(p.slot);
     if (!p.taken.opaque) coming.push_back({p.pod, p.taken.node, p.slot});
   }
-  if (auto wrong = spread_trouble_of(coming); !wrong.empty() && not_spread_.empty())
-    not_spread_ = fmt::format("{}: {}", d.workload, wrong);
+  if (to != SlotState::kHeld) {
+    if (auto wrong = ledger_.spread_trouble(coming, {When::kNow, When::kNow, true}); !wrong.empty())
+      return "now: " + wrong;
+  }
+  if (auto wrong = ledger_.spread_trouble(coming, {When::kAfter, When::kAfter, true});
+      !wrong.empty() && not_spread_.empty())
+    not_spread_ = fmt::format("{}, once releasing pods are gone: {}", d.workload, wrong);
   came_.insert(came_.end(), coming.begin(), coming.end());
   for (const Placed& p : placed) {
     for (const When when : {When::kNow, When::kAfter}) {
       if (p.taken.opaque || (when == When::kNow && to == SlotState::kHeld)) continue;
       const std::string wrong = ledger_.term_trouble(*p.pod, p.taken.node, when, p.slot, together);
-      if (wrong == Ledger::kNotNear) {
-        not_near_.push_back({d.workload, p.pod, p.slot, when});
+      // A start comes after those that it is near to. A hold may rest on a start that stands behind it.
+      if (wrong == Ledger::kNotNear && when == When::kAfter) {
+        not_near_.push_back({d.workload, p.pod, p.slot});
       } else if (!wrong.empty())
         return fmt::format("node {} ({}): {}", p.taken.node,
                            when == When::kNow ? "now" : "once releasing pods are gone", wrong);

@@ -94,11 +94,12 @@ class Checker {
   bool shares(const std::string& queue) const;  // by dominant shares, with its siblings
   std::string check_reclaimer(const WorkloadRecord& w) const;
   std::string beyond_own_quota(const WorkloadRecord& w, const std::string& queue) const;
-  std::string check_minimal(const WorkloadRecord& holder);
+  std::string check_minimal(const WorkloadRecord& holder, bool starts);
+  std::string still_needless();
   bool behind_what_leans(const std::string& queue) const;
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
-  bool come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming);
-  bool could_stay(const WorkloadRecord& holder, const Yielded& victim);
+  bool come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming, When when);
+  bool could_stay(const WorkloadRecord& holder, const Yielded& victim, bool starts);
   bool over_somewhere(const WorkloadRecord& w,
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
   std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;
@@ -112,19 +113,24 @@ class Checker {
   Ledger ledger_;
   std::map<std::string, std::vector<Yielded>> yielded_;  // by beneficiary, of this round
   std::set<std::string> served_;                         // preemptors of this round
+  struct Needless {
+    std::string holder;
+    std::vector<Yielded> yielded;
+    bool starts = false;
+  };
+  std::vector<Needless> needless_;  // of this round, when their decision was read
   struct NotNear {
     std::string workload;
     const PodTemplate* pod;
     const SlotRecord* slot;
-    When when;
   };
-  // Slots of this round that were near to no pod when their decision was read.
+  // Slots of this round that were near to no pod once releasing ones are gone, when their decision was read.
   std::vector<NotNear> not_near_;
   std::string still_not_near() const;
-  // Slots that were placed in this round, in the order of the decisions, and the first trouble with the spreads of one decision.
+  // Slots that were placed in this round, in the order of the decisions. And the first trouble with the spreads of one decision once
+  // releasing pods are gone.
   std::vector<Ledger::Coming> came_;
   std::string not_spread_;
-  std::string spread_trouble_of(const std::vector<Ledger::Coming>& pods) const;
   std::string still_not_spread() const;
   std::set<std::string> released_;  // holds that ended in this round
   std::set<std::string> lacking_;   // work that lacked room after the round before

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "engine/decide/turns.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/state/bands.h"
 
@@ -30,6 +31,7 @@ void Decisions::drop_ended_hold(WorkloadId id) {
     if ((k == at->second || d.kind == DecisionKind::kReleaseHold) && d.workload == uid) d.slots.clear();
   }
   held_at_.erase(at);
+  hold_ended_ = true;
 }
 
 void Decisions::start(WorkloadId id, const std::vector<PlacedSlot>& placed) {
@@ -67,10 +69,14 @@ void Decisions::hold(WorkloadId id, const VictimPlan& plan) {
   const std::string uid = state_.workloads[id.index()].uid;
   const QueueId queue = state_.workloads[id.index()].queue;
   const std::size_t decided = out_.size();
-  const bool may_need_less = this->may_need_less(plan.placed);
-  if (may_need_less) takers_.try_emplace(id.value, state_.workloads[id.index()].takings);
+  const bool some_count =
+      state_.accounts.counted().any();  // without, no hold ends in the decide() in which it began
+  if (some_count && !plan.victims.empty()) {
+    const Taker taker{state_.workloads[id.index()].takings, may_come_by_others(state_, plan.placed)};
+    takers_.try_emplace(id.value, taker).first->second.may_need_less |= taker.may_need_less;
+  }
   for (const auto& victim : plan.victims) {
-    if (may_need_less && !victim.holder) yields_.push_back(yield_of(victim, id));
+    if (some_count && !victim.holder) yields_.push_back(yield_of(victim, id));
     const bool other_queue = state_.workloads[victim.workload.index()].queue != queue;
     if (victim.holder) {
       note_loss(state_, victim.workload, id, victim.why);
@@ -157,6 +163,7 @@ void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
     }
   }
   out_.push_back(std::move(d));
+  hold_ended_ = hold_ended_ || holds_since_now(id);
   ++state_.stats.holds_released;
   state_.settle(id);
   state_.changed(id);
@@ -188,6 +195,7 @@ void Decisions::start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed
   begun_.erase(id.value);
   std::erase(borrowers_, id);
   state_.done.note(id, Done::kSettled);
+  if (may_come_by_others(state_, placed)) settle_begun();
 }
 
 void Decisions::start_held(WorkloadId id, const std::vector<PlacedSlot>& placed) {
@@ -202,9 +210,11 @@ void Decisions::start_held(WorkloadId id, const std::vector<PlacedSlot>& placed)
   // A start replaces a hold of the same decide() in place: later decisions were made beside it.
   if (const auto at = held_at_.find(id.value); at != held_at_.end()) {
     out_[at->second] = std::move(d);
+    order_changed_ = true;
   } else {
     out_.push_back(std::move(d));
   }
+  if (may_come_by_others(state_, placed)) settle_begun();
   ++state_.stats.starts;
   ++state_.queues[w.queue.index()].starts;
   state_.stats.slots_started += static_cast<std::int64_t>(placed.size());

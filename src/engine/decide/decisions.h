@@ -13,10 +13,12 @@
 //   - Work that lost slots does not grow.
 //   - Work that got a hold, started from one, or grew cannot be evicted. The same holds for work that started before an eviction in
 //     it, since the eviction was needed beside that start.
-//   - A hold that becomes a start is reported as a start only.
+//   - A hold that becomes a start is reported as a start only. One that ends without effect is not reported.
+//   - Each start stands behind those that it must be near to, or that let it be spread (turns.h).
 //
 // An eviction for work that must be near to pods is net, too. Pods that start later in the same decide() may be near enough, so that the
 // work fits beside what has yielded for it. Then that has not yielded (decisions_reprieve.cc), and is not evicted in this decide().
+// The same holds for any work if a hold of this decide() has ended in it, since that has given room back.
 //
 // Cost: nothing where nothing borrows. Otherwise one search for places for work that could be within its own quota. If that finds
 // none, O(log n) searches, for n starts on borrowed quota.
@@ -57,7 +59,7 @@ class Decisions {
              const SlotNames& part = {});
   void release_hold(WorkloadId id, Reason reason, PlaneMask freed);
   // Takes evictions back that starts of this decide() have made needless. True: there were some. O(evictions for work that must be near
-  // to pods x decisions).
+  // to pods x decisions); of all evictions where a hold has ended.
   bool reprieve();
 
   // In this decide() it starts where there is room, and takes nothing.
@@ -118,6 +120,7 @@ class Decisions {
   void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);
   SlotNames begun_slots(WorkloadId id) const;
   void drop_ended_hold(WorkloadId id);
+  void drop_holds_without_effect();
   // Growth behind it is a decision of its own.
   void end_start(WorkloadId id);
   void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
@@ -126,23 +129,24 @@ class Decisions {
   std::optional<WorkloadId> first_leaning(const std::vector<WorkloadId>& without) const;
   bool cancel_leaning();
   std::vector<Slot> begun_places(WorkloadId id) const;
-  // Whether slots that are charged could have come one after the other, by all their terms.
-  template <class Slots>
-  bool terms_hold(const Slots& slots) const {
-    return state_.accounts.all_come(slots, kBothPlanes) && state_.accounts.fit_in_turn(slots, Mode::kStart);
-  }
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;
   void settle_begun();
-  bool may_need_less(const std::vector<PlacedSlot>& placed) const;
   Yield yield_of(const VictimPlan::Victim& victim, WorkloadId to) const;
+  // The end of work that others yielded to. kStays: they have yielded, whatever it is.
+  enum class Outcome : std::uint8_t { kStays, kStarts, kHolds, kEnded };
+  Outcome outcome_of(WorkloadId id) const;
   bool reprieve(WorkloadId id);
   bool gave_way(const std::string& uid, DecisionKind kind) const;
   bool was_reclaimed_from(QueueId queue) const;
+  bool was_needed(QueueId queue) const;
   std::vector<Slot> placed_by(DecisionKind kind) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);
   void give_back_takings(WorkloadId id);
+  void tell_last(WorkloadId id);
+  void note_cause(WorkloadId id);
+  bool some_yielded(WorkloadId id) const;
 
   State& state_;
   std::vector<Decision> out_;
@@ -151,9 +155,16 @@ class Decisions {
   std::unordered_map<std::uint32_t, std::size_t> held_at_;  // workload -> its hold in out_
   std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
   std::vector<std::pair<QueueId, std::size_t>>
-      passed_;  // for cancel_behind(): a strict queue, and a place in out_
+      passed_;                  // for cancel_behind(): a strict queue, and a place in out_
+  bool order_changed_ = false;  // a start may stand before the one that it was decided by
   std::vector<Yield> yields_;
-  std::map<std::uint32_t, Takings> takers_;  // before others yielded for them; of yields_
+  struct Taker {
+    Takings before;  // others yielded for it
+    bool may_need_less = false;
+  };
+  std::map<std::uint32_t, Taker> takers_;  // of yields_
+  bool hold_ended_ = false;                // one that began in this decide()
+  bool gave_back_ = false;                 // some have not yielded after all
 };
 
 }  // namespace berth::engine

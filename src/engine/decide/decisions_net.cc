@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/decide/decisions.h"
+#include "engine/decide/turns.h"
 #include "engine/state/bands.h"
 
 namespace berth::engine {
@@ -76,6 +77,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   state_.done.note(id, Done::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
   begun.stretch = 0;
+  order_changed_ = true;
   if (begun.slots.empty()) {
     begun_.erase(id.value);
     std::erase(borrowers_, id);
@@ -127,7 +129,7 @@ std::optional<WorkloadId> Decisions::first_leaning(const std::vector<WorkloadId>
     const std::pair at(begun.decisions.front(), id);
     if (first && *first < at) continue;
     if (std::find(without.begin(), without.end(), id) != without.end()) continue;
-    if (!terms_hold(begun_places(id))) first = at;
+    if (!terms_hold(state_, begun_places(id))) first = at;
   }
   return first ? std::optional(first->second) : std::nullopt;
 }
@@ -165,7 +167,7 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
       std::any_of(gone.begin() + static_cast<std::ptrdiff_t>(all.size()), gone.end(),
                   [&](const WorkloadId other) { return state_.workloads[other.index()].queue == own; });
   const bool stands =
-      !is_behind && std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(placed);
+      !is_behind && std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(state_, placed);
   while (gone.size() > all.size()) {
     charge_start(gone.back(), +1);
     gone.pop_back();
@@ -173,7 +175,8 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
   return stands;
 }
 
-// Work yields beside all that has started by now: if any of that were taken back, it might not have to.
+// Work yields, or starts to stay, beside all that has started by now. If any of that were taken back, it might not have to, or not be
+// near to the pods that it must be near to.
 void Decisions::settle_begun() {
   for (const auto& [id, begun] : begun_) state_.done.note(WorkloadId(id), Done::kSettled);
   begun_.clear();
@@ -211,9 +214,23 @@ std::int64_t Decisions::take_back(const VictimPlan& plan) {
   return starts;
 }
 
+// Room that others have given back by now may have been held meanwhile. A hold that has ended without
+// effect is not told: no work has yielded for it, and no decision may rest on it.
+void Decisions::drop_holds_without_effect() {
+  for (std::size_t k = 0; k < out_.size(); ++k) {
+    if (out_[k].kind != DecisionKind::kReleaseHold || out_[k].slots.empty()) continue;
+    const WorkloadId id = *state_.find_workload(out_[k].workload);
+    if (held_at_.contains(id.value) && held_at_.at(id.value) < k && !some_yielded(id) &&
+        !was_needed(state_.workloads[id.index()].queue))
+      drop_ended_hold(id);
+  }
+}
+
 // Decisions of which nothing is left are none.
 std::vector<Decision> Decisions::net() {
+  if (hold_ended_ && gave_back_) drop_holds_without_effect();
   std::erase_if(out_, [](const Decision& d) { return d.slots.empty(); });
+  if (order_changed_) put_in_turn(state_, out_);
   return std::move(out_);
 }
 

@@ -3,19 +3,10 @@
 #include <utility>
 
 #include "engine/decide/decisions.h"
+#include "engine/decide/turns.h"
 #include "engine/state/bands.h"
 
 namespace berth::engine {
-
-// Pods that must be near others depend on what starts meanwhile. For those that spread the order matters in which slots of several pod
-// sets come, and a search tries few orders.
-bool Decisions::may_need_less(const std::vector<PlacedSlot>& placed) const {
-  const Counted& counted = state_.accounts.counted();
-  return counted.any() && std::any_of(placed.begin(), placed.end(), [&](const PlacedSlot& p) {
-           const CountedId id = state_.shape_of(p.charge).counted;
-           return id.valid() && (counted.has_near(id) || counted.has_spread(id));
-         });
-}
 
 Decisions::Yield Decisions::yield_of(const VictimPlan::Victim& victim, WorkloadId to) const {
   const WorkloadState& v = state_.workloads[victim.workload.index()];
@@ -25,34 +16,38 @@ Decisions::Yield Decisions::yield_of(const VictimPlan::Victim& victim, WorkloadI
   return out;
 }
 
-// Work that only waits for room is looked at in a later decide(): with the pods that are there then.
 bool Decisions::reprieve() {
   bool any = false;
-  for (const auto& [id, before] : takers_) any = reprieve(WorkloadId(id)) || any;
+  for (const auto& [id, taker] : takers_) {
+    if (taker.may_need_less || hold_ended_) any = reprieve(WorkloadId(id)) || any;
+  }
   return any;
 }
 
-bool Decisions::reprieve(WorkloadId id) {
-  std::vector<std::size_t> holds, starts;  // in out_
-  const std::string& uid = state_.workloads[id.index()].uid;
-  for (std::size_t at = 0; at < out_.size(); ++at) {
-    if (out_[at].slots.empty() || out_[at].workload != uid) continue;
-    if (out_[at].kind == DecisionKind::kHold) holds.push_back(at);
-    if (out_[at].kind == DecisionKind::kStart) starts.push_back(at);
-  }
-  std::vector<std::vector<std::size_t>> groups;  // of yields_, that stay together
+// Where no hold has ended, work that only waits for room is looked at in a later decide(): with the pods that are there then.
+Decisions::Outcome Decisions::outcome_of(WorkloadId id) const {
   const WorkloadState& w = state_.workloads[id.index()];
-  // In a strict queue the hold let work behind it start.
-  const bool hold_ended = w.held() == 0 && state_.queues[w.queue.index()].spec.order != QueueOrder::kStrict &&
-                          !gave_way(uid, DecisionKind::kReleaseHold) && !was_reclaimed_from(w.queue);
+  std::size_t holds = 0;
+  std::size_t starts = 0;
+  for (const Decision& d : out_) {
+    if (d.slots.empty() || d.workload != w.uid) continue;
+    if (d.kind == DecisionKind::kHold) ++holds;
+    if (d.kind == DecisionKind::kStart) ++starts;
+  }
+  if (starts > 0) return holds == 0 ? Outcome::kStarts : Outcome::kStays;
+  if (holds != 1 || was_needed(w.queue)) return Outcome::kStays;
+  if (w.held() > 0) return hold_ended_ ? Outcome::kHolds : Outcome::kStays;
+  return gave_way(w.uid, DecisionKind::kReleaseHold) ? Outcome::kStays : Outcome::kEnded;
+}
+
+bool Decisions::reprieve(WorkloadId id) {
+  const Outcome outcome = outcome_of(id);
+  if (outcome == Outcome::kStays) return false;
+  std::vector<std::vector<std::size_t>> groups;     // of yields_, that stay together
   for (std::size_t k = yields_.size(); k-- > 0;) {  // the last one first, as a search gives victims back
     if (yields_[k].to != id) continue;
-    if (!starts.empty() && holds.empty()) {
-      groups.push_back({k});
-    } else if (starts.empty() && holds.size() == 1 && hold_ended) {
-      groups.resize(1);
-      groups.front().push_back(k);
-    }
+    if (outcome != Outcome::kEnded || groups.empty()) groups.emplace_back();
+    groups.back().push_back(k);
   }
   bool any = false;
   for (const auto& group : groups) {
@@ -67,10 +62,16 @@ bool Decisions::reprieve(WorkloadId id) {
     }
     any = true;
   }
-  if (any) give_back_takings(id);
-  if (any && starts.empty()) drop_ended_hold(id);
   std::erase_if(yields_, [](const Yield& yield) { return !yield.to.valid(); });
-  return any;
+  if (!any) return false;
+  give_back_takings(id);
+  if (outcome == Outcome::kEnded) {
+    drop_ended_hold(id);
+  } else if (hold_ended_ && !was_needed(state_.workloads[id.index()].queue)) {
+    tell_last(id);
+  }
+  if (outcome == Outcome::kHolds) note_cause(id);
+  return true;
 }
 
 // Whether a decision of this kind gave it room.
@@ -78,6 +79,11 @@ bool Decisions::gave_way(const std::string& uid, DecisionKind kind) const {
   return std::any_of(out_.begin(), out_.end(), [&](const Decision& d) {
     return d.kind == kind && !d.slots.empty() && d.reason.subject == uid;
   });
+}
+
+// Whether other decisions may rest on a hold of this queue. In a strict queue it lets work behind it start.
+bool Decisions::was_needed(QueueId queue) const {
+  return state_.queues[queue.index()].spec.order == QueueOrder::kStrict || was_reclaimed_from(queue);
 }
 
 // Whether work of this queue has yielded to other queues. Those may reclaim while it borrows, also because of a hold that has ended since.
@@ -96,12 +102,8 @@ std::vector<Slot> Decisions::placed_by(DecisionKind kind) const {
   std::vector<Slot> out;
   for (const Decision& d : out_) {
     if (d.kind != kind) continue;
-    const auto id = state_.find_workload(d.workload);
-    for (const SlotPlacement& p : d.slots) {
-      const auto& set = state_.workloads[id->index()].sets[static_cast<std::size_t>(p.pod_set)];
-      const Slot& slot = set.slots[static_cast<std::size_t>(p.index)];
-      if (takes_room(slot) && slot.state != SlotState::kReleasing) out.push_back(slot);
-    }
+    const std::vector<Slot> places = places_of(state_, d);
+    out.insert(out.end(), places.begin(), places.end());
   }
   return out;
 }
@@ -133,7 +135,7 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
   for (const auto& [id, slot] : slots) back.push_back(slot);
   // Starts stand without holds, whose pods may never come.
   std::vector<Slot> came = placed_by(DecisionKind::kStart);
-  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !terms_hold(came)) return false;
+  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !terms_hold(state_, came)) return false;
   const std::vector<Slot> held = placed_by(DecisionKind::kHold);
   came.insert(came.end(), held.begin(), held.end());
   return state_.accounts.all_come(came, planes_of(Mode::kPlan)) &&
@@ -143,6 +145,7 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
 // It has not yielded: all is as it was before. Its slots are charged by now.
 void Decisions::keep(const Yield& yield) {
   ++stretch_;
+  gave_back_ = true;
   WorkloadState& v = state_.workloads[yield.workload.index()];
   for (const auto& [name, state] : yield.slots) {
     state_.disruptions.give_back(*v.sets[name.first].budgets);
@@ -163,9 +166,28 @@ void Decisions::keep(const Yield& yield) {
 
 // Where nothing has yielded to it any more.
 void Decisions::give_back_takings(WorkloadId id) {
+  if (!some_yielded(id)) state_.workloads[id.index()].takings = takers_.at(id.value).before;
+}
+
+// It may have its room by a hold that has ended since.
+void Decisions::tell_last(WorkloadId id) {
+  const auto at = held_at_.find(id.value);
+  if (at == held_at_.end()) return;
+  out_.push_back(std::move(out_[at->second]));
+  out_[std::exchange(at->second, out_.size() - 1)].slots.clear();
+}
+
+// Its hold goes on, with fewer victims: it may have all its room by now.
+void Decisions::note_cause(WorkloadId id) {
+  if (!some_yielded(id))
+    out_[held_at_.at(id.value)].reason.code = state_.workloads[id.index()].hold_cause =
+        ReasonCode::kReleasingRoom;
+  state_.news.gained_now = true;
+}
+
+bool Decisions::some_yielded(WorkloadId id) const {
   const std::string& uid = state_.workloads[id.index()].uid;
-  if (gave_way(uid, DecisionKind::kEvict) || gave_way(uid, DecisionKind::kReleaseHold)) return;
-  state_.workloads[id.index()].takings = takers_.at(id.value);
+  return gave_way(uid, DecisionKind::kEvict) || gave_way(uid, DecisionKind::kReleaseHold);
 }
 
 }  // namespace berth::engine

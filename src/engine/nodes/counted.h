@@ -87,7 +87,8 @@ class Counted {
     const auto rule = hinders(id, node, planes, standing);
     return !rule || rule->kind == TermKind::kSpread;
   }
-  // Slots that stand there, charged on the planes of the mode: whether they could have come one after the other, each within its spreads.
+  // Slots that stand there, charged on the planes of the mode: whether they could have come one after the other. Each then comes within
+  // its spreads, and near to those that it must be near to.
   // A start is judged by the pods that are there: two holds that both may start do not keep each other from it.
   // Changes nothing in the end. O(slots x rounds), and nothing where none of them has a spread.
   using Place = std::pair<NodeId, CountedId>;

@@ -114,9 +114,11 @@ bool Counted::within_skew(const CountedRule& rule, NodeId node, PlaneMask planes
 namespace {
 
 // Tries the orders one by one, where those by pod set fail. A slot with a narrow skew may come only between two of another set.
+template <class MayCome>
 struct Orders {
   Counted& counted;
-  Mode mode;
+  PlaneMask planes;
+  const MayCome& may_come;
   int steps = 512;
 
   // They are counted afterwards where all of them can come, and none is where not.
@@ -128,13 +130,13 @@ struct Orders {
           left.begin() + static_cast<std::ptrdiff_t>(i))
         continue;
       if (--steps < 0) return false;
-      if (counted.cap_of_spread(next.first, next.second, mode, mode == Mode::kStart) <= 0) continue;
-      counted.add(next.first, next.second, planes_of(mode), +1);
+      if (!may_come(next)) continue;
+      counted.add(next.first, next.second, planes, +1);
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
       const bool come = all_come(left);
       left.insert(left.begin() + static_cast<std::ptrdiff_t>(i), next);
       if (come) return true;
-      counted.add(next.first, next.second, planes_of(mode), -1);
+      counted.add(next.first, next.second, planes, -1);
     }
     return false;
   }
@@ -155,6 +157,11 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
   }
   std::sort(parts.begin(), parts.end());
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  // In the same order each is near to those that it must be near to.
+  const auto may_come = [&](const Place& p) {
+    return cap_of_spread(p.first, p.second, mode, mode == Mode::kStart) > 0 &&
+           (!has_near(p.second) || stands(p.first, p.second, planes_of(mode), 0));
+  };
   const auto all_come = [&] {
     std::vector<Place> came;
     std::vector<Place> left = places;
@@ -162,7 +169,7 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
       had = left.size();
       for (const CountedId part : parts) {
         (void)come_in_turn(left, [&](const Place& p) {
-          if (p.second != part || cap_of_spread(p.first, part, mode, mode == Mode::kStart) <= 0) return false;
+          if (p.second != part || !may_come(p)) return false;
           add(p.first, part, planes_of(mode), +1);
           came.push_back(p);
           return true;
@@ -177,7 +184,7 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
     if (all_come()) return true;
     if (!std::next_permutation(parts.begin(), parts.end())) break;
   }
-  if (parts.size() > 1 && Orders{*this, mode}.all_come(places)) return true;
+  if (parts.size() > 1 && Orders{*this, planes_of(mode), may_come}.all_come(places)) return true;
   for (const auto& [node, id] : places) add(node, id, planes_of(mode), +1);
   return false;
 }

@@ -189,5 +189,33 @@ TEST_F(NeedlessEviction, StandsWhereItsRoomHasBeenTaken) {
   ok(e.audit());
 }
 
+// A hold near to another hold starts by a pod that starts behind it: so it is told behind that pod.
+TEST(NetDecisions, AStartStandsBehindTheStartThatItIsNearTo) {
+  Engine e;
+  ok(e.apply(TopologyUpsert{{"default", {"zone", "host"}}}));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("n1", 8, {{"host", "n1"}, {"zone", "z1"}})));
+  ok(e.apply(gpu_queue("q", "", 32)));
+  ok(e.apply(gang("sole", 1, 5, 0, "q")));
+  ASSERT_EQ(e.decide(1000).size(), 1U);
+  const auto of_team = [](const std::string& uid, int gpus, int priority) {
+    Workload w = gang_workload(uid, 1, gpus, priority, "q");
+    w.root.pod_sets.front().pod.selected = std::vector<std::string>{"team"};
+    return w;
+  };
+  Workload next = gang_workload("next", 1, 0, 20, "q");
+  next.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "team", "zone"}};
+  ok(e.apply(WorkloadUpsert{of_team("large", 4, 100)}));
+  ok(e.apply(WorkloadUpsert{next}));
+  ok(e.apply(WorkloadUpsert{of_team("mate", 0, 10)}));
+  std::vector<std::pair<std::string, DecisionKind>> told;
+  for (const Decision& d : e.decide(2000)) told.emplace_back(d.workload, d.kind);
+  EXPECT_EQ(told, (std::vector<std::pair<std::string, DecisionKind>>{{"sole", DecisionKind::kEvict},
+                                                                     {"large", DecisionKind::kHold},
+                                                                     {"mate", DecisionKind::kStart},
+                                                                     {"next", DecisionKind::kStart}}));
+  ok(e.audit());
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -1,0 +1,35 @@
+// The order in which the starts of one decide() come, where terms about other pods let one come only behind another.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/state/state.h"
+
+namespace berth::engine {
+
+// Such a slot may have its place by other slots of the same decide(). It must be near to one, or one lets it be spread. For slots that
+// spread the order of several pod sets matters, too, and a search tries few orders.
+bool may_come_by_others(const State& state, ChargeId charge);
+template <class Slots>
+bool may_come_by_others(const State& state, const Slots& slots) {
+  return state.accounts.counted().any() && std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
+           return may_come_by_others(state, slot.charge);
+         });
+}
+
+// Whether slots that are charged on both planes could have come one after the other, by all their terms.
+template <class Slots>
+bool terms_hold(State& state, const Slots& slots) {
+  return state.accounts.all_come(slots, kBothPlanes) && state.accounts.fit_in_turn(slots, Mode::kStart);
+}
+
+// The slots to which a decision gave their places, but for those that have ended since.
+std::vector<Slot> places_of(const State& state, const Decision& decision);
+
+// Moves starts so far back that each comes where its terms hold. Growth stays behind the start of its workload. A start stays where it
+// is if no turn is found for it.
+// Cost: one look at each start. Those that wait cost one more for each that comes, 65,536 at most. Four times that if some never come.
+void put_in_turn(State& state, std::vector<Decision>& decisions);
+
+}  // namespace berth::engine
