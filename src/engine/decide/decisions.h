@@ -139,7 +139,7 @@ class Decisions {
   bool reprieve(WorkloadId id);
   bool gave_way(const std::string& uid, DecisionKind kind) const;
   bool was_reclaimed_from(QueueId queue) const;
-  bool was_needed(QueueId queue) const;
+  bool was_needed(QueueId queue, std::size_t at) const;
   std::vector<Slot> placed_by(DecisionKind kind) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);

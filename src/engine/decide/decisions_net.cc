@@ -221,7 +221,7 @@ void Decisions::drop_holds_without_effect() {
     if (out_[k].kind != DecisionKind::kReleaseHold || out_[k].slots.empty()) continue;
     const WorkloadId id = *state_.find_workload(out_[k].workload);
     if (held_at_.contains(id.value) && held_at_.at(id.value) < k && !some_yielded(id) &&
-        !was_needed(state_.workloads[id.index()].queue))
+        !was_needed(state_.workloads[id.index()].queue, held_at_.at(id.value)))
       drop_ended_hold(id);
   }
 }

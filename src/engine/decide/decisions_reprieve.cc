@@ -35,7 +35,7 @@ Decisions::Outcome Decisions::outcome_of(WorkloadId id) const {
     if (d.kind == DecisionKind::kStart) ++starts;
   }
   if (starts > 0) return holds == 0 ? Outcome::kStarts : Outcome::kStays;
-  if (holds != 1 || was_needed(w.queue)) return Outcome::kStays;
+  if (holds != 1 || was_needed(w.queue, held_at_.at(id.value))) return Outcome::kStays;
   if (w.held() > 0) return hold_ended_ ? Outcome::kHolds : Outcome::kStays;
   return gave_way(w.uid, DecisionKind::kReleaseHold) ? Outcome::kStays : Outcome::kEnded;
 }
@@ -65,11 +65,7 @@ bool Decisions::reprieve(WorkloadId id) {
   std::erase_if(yields_, [](const Yield& yield) { return !yield.to.valid(); });
   if (!any) return false;
   give_back_takings(id);
-  if (outcome == Outcome::kEnded) {
-    drop_ended_hold(id);
-  } else if (hold_ended_ && !was_needed(state_.workloads[id.index()].queue)) {
-    tell_last(id);
-  }
+  outcome == Outcome::kEnded ? drop_ended_hold(id) : tell_last(id);
   if (outcome == Outcome::kHolds) note_cause(id);
   return true;
 }
@@ -81,9 +77,15 @@ bool Decisions::gave_way(const std::string& uid, DecisionKind kind) const {
   });
 }
 
-// Whether other decisions may rest on a hold of this queue. In a strict queue it lets work behind it start.
-bool Decisions::was_needed(QueueId queue) const {
-  return state_.queues[queue.index()].spec.order == QueueOrder::kStrict || was_reclaimed_from(queue);
+// Whether other decisions may rest on the hold of such work at that place in out_. In a strict queue it lets work behind it start.
+bool Decisions::was_needed(QueueId queue, std::size_t at) const {
+  if (was_reclaimed_from(queue)) return true;
+  if (state_.queues[queue.index()].spec.order != QueueOrder::kStrict) return false;
+  return std::any_of(out_.begin() + static_cast<std::ptrdiff_t>(at) + 1, out_.end(), [&](const Decision& d) {
+    const bool begins = d.kind == DecisionKind::kStart || d.kind == DecisionKind::kHold;
+    const auto id = state_.find_workload(d.workload);
+    return begins && !d.slots.empty() && id && state_.workloads[id->index()].queue == queue;
+  });
 }
 
 // Whether work of this queue has yielded to other queues. Those may reclaim while it borrows, also because of a hold that has ended since.
@@ -169,10 +171,10 @@ void Decisions::give_back_takings(WorkloadId id) {
   if (!some_yielded(id)) state_.workloads[id.index()].takings = takers_.at(id.value).before;
 }
 
-// It may have its room by a hold that has ended since.
+// It may have its room by a hold that has ended since, or its place by pods that end.
 void Decisions::tell_last(WorkloadId id) {
   const auto at = held_at_.find(id.value);
-  if (at == held_at_.end()) return;
+  if (at == held_at_.end() || was_needed(state_.workloads[id.index()].queue, at->second)) return;
   out_.push_back(std::move(out_[at->second]));
   out_[std::exchange(at->second, out_.size() - 1)].slots.clear();
 }
