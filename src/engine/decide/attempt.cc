@@ -90,7 +90,7 @@ bool Attempt::may_try() {
 void Attempt::with_places() {
   if (try_flavors()) return;
   // Where there are too many assignments to compare, the first that fits is better than none.
-  if (steps_.ended()) steps_ = Budget(state_.config.search_steps);
+  if (steps_.ended() && !own_ended_) steps_ = Budget(state_.config.search_steps);
   const Found found = find(nullptr);
   if (found.way != Way::kNone) {
     carry_out(found);

@@ -136,8 +136,8 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
   std::vector<Slot> back;
   for (const auto& [id, slot] : slots) back.push_back(slot);
   // Starts stand without holds, whose pods may never come.
+  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !all_have_turns(state_, out_)) return false;
   std::vector<Slot> came = placed_by(DecisionKind::kStart);
-  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !terms_hold(state_, came)) return false;
   const std::vector<Slot> held = placed_by(DecisionKind::kHold);
   came.insert(came.end(), held.begin(), held.end());
   return state_.accounts.all_come(came, planes_of(Mode::kPlan)) &&
@@ -147,7 +147,7 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
 // It has not yielded: all is as it was before. Its slots are charged by now.
 void Decisions::keep(const Yield& yield) {
   ++stretch_;
-  gave_back_ = true;
+  gave_back_ = order_changed_ = true;
   WorkloadState& v = state_.workloads[yield.workload.index()];
   for (const auto& [name, state] : yield.slots) {
     state_.disruptions.give_back(*v.sets[name.first].budgets);

@@ -59,6 +59,8 @@ class Turns {
     return std::any_of(starts_.begin(), starts_.end(), [](const Start& start) { return start.by_others; });
   }
 
+  std::size_t starts() const { return starts_.size(); }
+
   // The order in which all of them come, or as many as this finds: places in the decisions. Those that never come have come too late: they
   // are tried again as the first ones.
   std::vector<std::size_t> in_order() {
@@ -129,6 +131,12 @@ class Turns {
 };
 
 }  // namespace
+
+bool all_have_turns(State& state, const std::vector<Decision>& decisions) {
+  if (!state.accounts.counted().any()) return true;
+  Turns turns(state, decisions);
+  return !turns.needed() || turns.in_order().size() == turns.starts();
+}
 
 void put_in_turn(State& state, std::vector<Decision>& decisions) {
   if (!state.accounts.counted().any()) return;

@@ -27,9 +27,12 @@ bool terms_hold(State& state, const Slots& slots) {
 // The slots to which a decision gave their places, but for those that have ended since.
 std::vector<Slot> places_of(const State& state, const Decision& decision);
 
+// Whether the starts among these can come one after the other, each where its terms hold.
+bool all_have_turns(State& state, const std::vector<Decision>& decisions);
+
 // Moves starts so far back that each comes where its terms hold. Growth stays behind the start of its workload. A start stays where it
 // is if no turn is found for it.
-// Cost: one look at each start. Those that wait cost one more for each that comes, 65,536 at most. Four times that if some never come.
+// Cost of both: one look at each start. Those that wait cost one more for each that comes, 65,536 at most. Four times that if some never come.
 void put_in_turn(State& state, std::vector<Decision>& decisions);
 
 }  // namespace berth::engine
