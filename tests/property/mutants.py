@@ -93,6 +93,10 @@ MUTANTS = [
         ('    if (candidates_->may_come_back(victims[i])) {',
          '    if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
     ]),
+    ('told-as-decided', 9, 'starts are told in the order in which they were decided, whatever others they need', 'decide/decisions_net.cc', [
+        ('  if (order_changed_) put_in_turn(',
+         '  if (order_changed_ && !broken("told-as-decided")) put_in_turn('),
+    ]),
     ('holds-stay', 4, 'held room never becomes a start', 'decide/decide.cc', [
         ('  state_.news.gained_now = false;\n',
          '  state_.news.gained_now = false;\n'

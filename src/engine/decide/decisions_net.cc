@@ -214,8 +214,8 @@ std::int64_t Decisions::take_back(const VictimPlan& plan) {
   return starts;
 }
 
-// Room that others have given back by now may have been held meanwhile. A hold that has ended without
-// effect is not told: no work has yielded for it, and no decision may rest on it.
+// Room that others have given back by now may have been held meanwhile. A hold that has ended without effect is not told: no work has
+// yielded for it, and no decision may rest on it.
 void Decisions::drop_holds_without_effect() {
   for (std::size_t k = 0; k < out_.size(); ++k) {
     if (out_[k].kind != DecisionKind::kReleaseHold || out_[k].slots.empty()) continue;
