@@ -157,10 +157,11 @@ bool Counted::fit_in_turn(std::vector<Place> places, Mode mode) {
   }
   std::sort(parts.begin(), parts.end());
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-  // In the same order each is near to those that it must be near to.
+  // In the same order each is near to those that it must be near to. Holds of others keep no start from being the first of its kind.
+  const PlaneMask near_on = mode == Mode::kStart ? kNowBit : kAfterBit;
   const auto may_come = [&](const Place& p) {
     return cap_of_spread(p.first, p.second, mode, mode == Mode::kStart) > 0 &&
-           (!has_near(p.second) || stands(p.first, p.second, planes_of(mode), 0));
+           (!has_near(p.second) || stands(p.first, p.second, near_on, 0));
   };
   const auto all_come = [&] {
     std::vector<Place> came;
