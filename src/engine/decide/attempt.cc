@@ -90,7 +90,8 @@ bool Attempt::may_try() {
 void Attempt::with_places() {
   if (try_flavors()) return;
   // Where there are too many assignments to compare, the first that fits is better than none.
-  if (steps_.ended() && !own_ended_) steps_ = Budget(state_.config.search_steps);
+  flavors_ended_ = steps_.ended() && !own_ended_;
+  if (flavors_ended_) steps_ = Budget(state_.config.search_steps);
   const Found found = find(nullptr);
   if (found.way != Way::kNone) {
     carry_out(found);
@@ -125,7 +126,7 @@ Attempt::Found Attempt::find(const Assignment* only) {
   found.failure = lacking;
   if (kept_out_) return found;
   // A search that ended at its bound has not shown that other work must yield.
-  if (lacking.steps_ended || later->failure().steps_ended) {
+  if (flavors_ended_ || lacking.steps_ended || later->failure().steps_ended) {
     found.failure.steps_ended = true;
     return found;
   }

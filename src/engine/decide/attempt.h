@@ -137,6 +137,7 @@ class Attempt {
   bool kept_out_ = false;       // the last place() found places, but none beside what is reserved
   bool beside_failed_ = false;  // it found room, but none beside what is reserved
   bool own_ended_ = false;      // take_from_borrowers() ended at the bound of its search
+  bool flavors_ended_ = false;  // try_flavors() did: it has not shown that other work must yield
   std::int64_t took_back_before_;
   std::int64_t took_back_ = 0;
   TimeMs more_at_ = kEndOfTime;  // of with_quota()

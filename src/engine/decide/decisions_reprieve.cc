@@ -114,6 +114,7 @@ std::vector<Slot> Decisions::placed_by(DecisionKind kind) const {
 // does not count pods that end.
 bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
   std::vector<std::pair<WorkloadId, Slot>> slots;
+  std::vector<std::size_t> evictions;  // in out_
   for (const std::size_t k : yields) {
     const Yield& yield = yields_[k];
     const WorkloadState& v = state_.workloads[yield.workload.index()];
@@ -123,6 +124,7 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
              !d.slots.empty();
     });
     if (ends_otherwise) return false;
+    evictions.push_back(yield.at);
     for (const auto& [name, state] : yield.slots) {
       slots.emplace_back(yield.workload, v.sets[name.first].slots[name.second]);
       state_.accounts.try_charge(charged(v, slots.back().second), kAfterBit | kPodBit, +1);
@@ -136,7 +138,8 @@ bool Decisions::may_stay(const std::vector<std::size_t>& yields) {
   std::vector<Slot> back;
   for (const auto& [id, slot] : slots) back.push_back(slot);
   // Starts stand without holds, whose pods may never come.
-  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !all_have_turns(state_, out_)) return false;
+  if (!fits || !state_.accounts.fit_in_turn(back, Mode::kPlan) || !all_have_turns(state_, out_, evictions))
+    return false;
   std::vector<Slot> came = placed_by(DecisionKind::kStart);
   const std::vector<Slot> held = placed_by(DecisionKind::kHold);
   came.insert(came.end(), held.begin(), held.end());

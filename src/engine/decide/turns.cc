@@ -22,62 +22,74 @@ std::vector<Slot> places_of(const State& state, const Decision& d) {
   for (const SlotPlacement& p : d.slots) {
     const auto& set = state.workloads[id->index()].sets[static_cast<std::size_t>(p.pod_set)];
     const Slot& slot = set.slots[static_cast<std::size_t>(p.index)];
-    if (takes_room(slot) && slot.state != SlotState::kReleasing) out.push_back(slot);
+    const bool is_there = d.kind == DecisionKind::kEvict
+                              ? slot.state == SlotState::kReleasing
+                              : takes_room(slot) && slot.state != SlotState::kReleasing;
+    if (is_there) out.push_back(slot);
   }
   return out;
 }
 
 namespace {
 
-struct Start {
+// A start, or an eviction: a spread does not count pods that end.
+struct Step {
   std::size_t at;  // in the decisions
   std::vector<Slot> slots;
+  bool evicts;
   bool by_others;                    // may_come_by_others()
+  std::size_t evictions;             // told before it
   std::optional<std::size_t> after;  // growth comes behind this start of its workload
   bool came = true;
 };
 
-// Starts that come one after the other.
+// Starts that come one after the other, between evictions that come when they are told.
 class Turns {
  public:
-  Turns(State& state, const std::vector<Decision>& decisions) : state_(state) {
+  Turns(State& state, const std::vector<Decision>& decisions, std::span<const std::size_t> without)
+      : state_(state) {
     std::map<std::string_view, std::size_t> last;
     for (std::size_t at = 0; at < decisions.size(); ++at) {
-      if (decisions[at].kind != DecisionKind::kStart) continue;
-      Start start{at, places_of(state, decisions[at]), false, {}};
-      std::erase_if(start.slots, [&](const Slot& slot) {
+      const Decision& d = decisions[at];
+      const bool evicts = d.kind == DecisionKind::kEvict;
+      if (!evicts && d.kind != DecisionKind::kStart) continue;
+      if (std::find(without.begin(), without.end(), at) != without.end()) continue;
+      Step step{at, places_of(state, d), evicts, false, evictions_, {}};
+      std::erase_if(step.slots, [&](const Slot& slot) {
         return !state.shape_of(slot.charge).counted.valid() || state.nodes.is_opaque(slot.node);
       });
-      if (start.slots.empty() && !last.contains(decisions[at].workload)) continue;
-      start.by_others = may_come_by_others(state, start.slots);
-      const auto [before, is_first] = last.try_emplace(decisions[at].workload, starts_.size());
-      if (!is_first) start.after = std::exchange(before->second, starts_.size());
-      starts_.push_back(std::move(start));
+      if (step.slots.empty() && (evicts || !last.contains(d.workload))) continue;
+      if (evicts) {
+        ++evictions_;
+      } else {
+        step.by_others = may_come_by_others(state, step.slots);
+        const auto [before, is_first] = last.try_emplace(d.workload, steps_.size());
+        if (!is_first) step.after = std::exchange(before->second, steps_.size());
+      }
+      steps_.push_back(std::move(step));
     }
   }
   bool needed() const {
-    return std::any_of(starts_.begin(), starts_.end(), [](const Start& start) { return start.by_others; });
+    return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.by_others; });
   }
-
-  std::size_t starts() const { return starts_.size(); }
+  std::size_t size() const { return steps_.size(); }
 
   // The order in which all of them come, or as many as this finds: places in the decisions. Those that never come have come too late: they
   // are tried again as the first ones.
   std::vector<std::size_t> in_order() {
-    std::vector<std::size_t> line(starts_.size());
+    std::vector<std::size_t> line(steps_.size());
     std::iota(line.begin(), line.end(), std::size_t{0});
     std::vector<std::size_t> best;
     for (int round = 0; round < kMostRounds; ++round) {
       std::vector<std::size_t> order = in_turn(line);
       if (order.size() > best.size()) best = std::move(order);
-      if (best.size() == starts_.size()) break;
-      std::stable_partition(line.begin(), line.end(),
-                            [&](std::size_t start) { return !starts_[start].came; });
+      if (best.size() == steps_.size()) break;
+      std::stable_partition(line.begin(), line.end(), [&](std::size_t step) { return !steps_[step].came; });
     }
-    for (Start& start : starts_) {
-      if (!start.came) charge(start, +1);
+    for (Step& step : steps_) {
+      if (!step.came) count(step, true);
     }
-    for (std::size_t& start : best) start = starts_[start].at;
+    for (std::size_t& step : best) step = steps_[step].at;
     return best;
   }
 
@@ -89,7 +101,7 @@ class Turns {
   std::vector<std::size_t> in_turn(const std::vector<std::size_t>& line) {
     take_all_away();
     std::vector<std::size_t> order, waiting;
-    const auto come = [&](std::size_t start) { return comes(start, order); };
+    const auto come = [&](std::size_t step) { return comes(step, order); };
     for (const std::size_t next : line) {
       if (!come(next)) {
         waiting.push_back(next);
@@ -106,41 +118,52 @@ class Turns {
 
   void take_all_away() {
     tries_ = kMostTries;
-    for (Start& start : starts_) {
-      if (std::exchange(start.came, false)) charge(start, -1);
+    evictions_ = 0;
+    for (Step& step : steps_) {
+      if (std::exchange(step.came, false)) count(step, false);
     }
   }
 
-  void charge(const Start& start, int sign) {
-    for (const Slot& slot : start.slots)
-      state_.accounts.counted().add(slot.node, state_.shape_of(slot.charge).counted, kBothPlanes, sign);
+  void count(const Step& step, bool came) {
+    const PlaneMask planes = step.evicts ? freed_of(SlotState::kRunning) : kBothPlanes;
+    for (const Slot& slot : step.slots)
+      state_.accounts.counted().add(slot.node, state_.shape_of(slot.charge).counted, planes,
+                                    came == step.evicts ? -1 : +1);
   }
 
   bool comes(std::size_t number, std::vector<std::size_t>& order) {
-    Start& start = starts_[number];
-    if ((start.after && !starts_[*start.after].came) || --tries_ < 0) return false;
-    charge(start, +1);
-    start.came = !start.by_others || terms_hold(state_, start.slots);
-    start.came ? order.push_back(number) : charge(start, -1);
-    return start.came;
+    Step& step = steps_[number];
+    if (step.evictions > evictions_ || (step.after && !steps_[*step.after].came) || --tries_ < 0)
+      return false;
+    count(step, true);
+    step.came = !step.by_others || terms_hold(state_, step.slots);
+    if (!step.came) {
+      count(step, false);
+      return false;
+    }
+    if (step.evicts) ++evictions_;
+    order.push_back(number);
+    return true;
   }
 
   State& state_;
-  std::vector<Start> starts_;
+  std::vector<Step> steps_;
+  std::size_t evictions_ = 0;  // that have come
   int tries_ = 0;
 };
 
 }  // namespace
 
-bool all_have_turns(State& state, const std::vector<Decision>& decisions) {
+bool all_have_turns(State& state, const std::vector<Decision>& decisions,
+                    std::span<const std::size_t> without) {
   if (!state.accounts.counted().any()) return true;
-  Turns turns(state, decisions);
-  return !turns.needed() || turns.in_order().size() == turns.starts();
+  Turns turns(state, decisions, without);
+  return !turns.needed() || turns.in_order().size() == turns.size();
 }
 
 void put_in_turn(State& state, std::vector<Decision>& decisions) {
   if (!state.accounts.counted().any()) return;
-  Turns turns(state, decisions);
+  Turns turns(state, decisions, {});
   if (!turns.needed()) return;
   std::vector<std::pair<std::size_t, std::size_t>> moves;  // behind which, and which
   std::size_t last = 0;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "engine/state/state.h"
@@ -24,11 +26,13 @@ bool terms_hold(State& state, const Slots& slots) {
   return state.accounts.all_come(slots, kBothPlanes) && state.accounts.fit_in_turn(slots, Mode::kStart);
 }
 
-// The slots to which a decision gave their places, but for those that have ended since.
+// The slots to which a decision gave their places, but for those that have ended since; of an eviction those that end.
 std::vector<Slot> places_of(const State& state, const Decision& decision);
 
-// Whether the starts among these can come one after the other, each where its terms hold.
-bool all_have_turns(State& state, const std::vector<Decision>& decisions);
+// Whether the starts among these can come one after the other, each where its terms hold, and behind the evictions that it is behind.
+// `without`: evictions that have not been.
+bool all_have_turns(State& state, const std::vector<Decision>& decisions,
+                    std::span<const std::size_t> without);
 
 // Moves starts so far back that each comes where its terms hold. Growth stays behind the start of its workload. A start stays where it
 // is if no turn is found for it.
