@@ -100,6 +100,7 @@ class Checker {
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
   bool come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming, When when);
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim, bool starts);
+  bool over_quota(const WorkloadRecord& w, const Slots& slots) const;
   bool over_somewhere(const WorkloadRecord& w,
                       const std::vector<std::pair<std::size_t, std::size_t>>& slots) const;
   std::int64_t started_slots(const WorkloadRecord& w, std::size_t set, bool with_held) const;

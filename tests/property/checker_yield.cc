@@ -442,7 +442,7 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim, bo
     slot = victim.before[k];
     if (slot.state != SlotState::kHeld) slot.state = SlotState::kRunning;
   }
-  bool fits = !over_somewhere(v, victim.slots);
+  bool fits = !over_somewhere(v, victim.slots) && !over_quota(v, victim.slots);
   // Where only quota is counted, a queue whose own work is evicted may reclaim more than otherwise, and a preemptor avoids
   // borrowing if it can.
   if (ledger_.may_look_for_quota_only(holder)) {
@@ -491,6 +491,16 @@ std::string Checker::still_needless() {
     yielded_.erase(one.holder);
   }
   return "";
+}
+
+// Other work of the same round may have the quota by now.
+bool Checker::over_quota(const WorkloadRecord& w, const Slots& slots) const {
+  return std::any_of(slots.begin(), slots.end(), [&](const auto& of) {
+    const auto& charges = w.sets[of.first][of.second].taken.charges;
+    return std::any_of(charges.begin(), charges.end(), [&](const auto& charge) {
+      return charge.second > 0 && ledger_.available(w.spec.queue, charge.first, When::kAfter) < 0;
+    });
+  });
 }
 
 bool Checker::over_somewhere(const WorkloadRecord& w,

@@ -141,9 +141,9 @@ class Decisions {
   bool was_reclaimed_from(QueueId queue) const;
   bool was_needed(QueueId queue, std::size_t at) const;
   std::vector<Slot> placed_by(DecisionKind kind) const;
+  bool was_held_behind(std::size_t at) const;
   bool may_stay(const std::vector<std::size_t>& yields);
   void keep(const Yield& yield);
-  void give_back_takings(WorkloadId id);
   void tell_last(WorkloadId id);
   void note_cause(WorkloadId id);
   bool some_yielded(WorkloadId id) const;

@@ -151,6 +151,12 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
     charge_start(other, -1);
     gone.push_back(other);
   };
+  // Those that would only stay by its own slots count as gone: they may be the ones that it is near to.
+  const auto charge_placed = [&](int sign) {
+    for (const PlacedSlot& p : placed)
+      state_.accounts.try_charge(charged(state_.workloads[id.index()], p), kBothPlanes, sign);
+  };
+  charge_placed(-1);
   do {
     for (; seen < gone.size(); ++seen) {
       const QueueId queue = state_.workloads[gone[seen].index()].queue;
@@ -160,6 +166,7 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
     }
     if (const auto leaning = first_leaning(gone)) take_away(*leaning);
   } while (seen < gone.size());
+  charge_placed(+1);
   // Work that goes with them may stand in front of it in its strict queue.
   const QueueId own = state_.workloads[id.index()].queue;
   const bool is_behind =

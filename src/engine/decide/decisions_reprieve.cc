@@ -51,7 +51,7 @@ bool Decisions::reprieve(WorkloadId id) {
   }
   bool any = false;
   for (const auto& group : groups) {
-    if (!may_stay(group)) {
+    if (was_held_behind(yields_[group.back()].at) || !may_stay(group)) {
       state_.abandon();
       continue;
     }
@@ -64,10 +64,21 @@ bool Decisions::reprieve(WorkloadId id) {
   }
   std::erase_if(yields_, [](const Yield& yield) { return !yield.to.valid(); });
   if (!any) return false;
-  give_back_takings(id);
+  if (!some_yielded(id)) state_.workloads[id.index()].takings = takers_.at(id.value).before;
   outcome == Outcome::kEnded ? drop_ended_hold(id) : tell_last(id);
   if (outcome == Outcome::kHolds) note_cause(id);
   return true;
+}
+
+// Whether a hold behind that place in out_ has ended, and is told: it may have held the room.
+bool Decisions::was_held_behind(std::size_t at) const {
+  for (std::size_t k = at + 1; k < out_.size(); ++k) {
+    if (out_[k].kind != DecisionKind::kHold || out_[k].slots.empty()) continue;
+    const WorkloadId id = *state_.find_workload(out_[k].workload);
+    const WorkloadState& w = state_.workloads[id.index()];
+    if (w.held() == 0 && (some_yielded(id) || was_needed(w.queue, k))) return true;
+  }
+  return false;
 }
 
 // Whether a decision of this kind gave it room.
@@ -167,11 +178,6 @@ void Decisions::keep(const Yield& yield) {
                    Done::kSettled);  // the decide() ends, however often it is taken and given back
   state_.settle(yield.workload);
   state_.changed(yield.workload);
-}
-
-// Where nothing has yielded to it any more.
-void Decisions::give_back_takings(WorkloadId id) {
-  if (!some_yielded(id)) state_.workloads[id.index()].takings = takers_.at(id.value).before;
 }
 
 // It may have its room by a hold that has ended since, or its place by pods that end.
