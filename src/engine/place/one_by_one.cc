@@ -61,7 +61,7 @@ bool OneByOne::choose(std::uint32_t set) {
   if (set == open_.size()) return may_help() && in_each_domain();
   for (const ChargeId charge : scope_.choices(set)) {
     const Charge& c = state_.charges[charge];
-    if (c.awaited || !state_.fits(scope_.w, c.quota, open_[set], scope_.mode)) continue;
+    if (c.awaited || !has_quota(c, open_[set])) continue;
     if (leaves_group(set, charge)) continue;
     charges_[set] = charge;
     if (choose(set + 1)) return true;
@@ -151,9 +151,15 @@ bool OneByOne::next() {
          std::any_of(sets.begin(), sets.end(), [&](std::uint32_t set) { return put_one(set); });
 }
 
+bool OneByOne::has_quota(const Charge& charge, std::int64_t slots) {
+  const bool has = state_.fits(scope_.w, charge.quota, slots, scope_.mode);
+  lacked_quota_ = lacked_quota_ || !has;
+  return has;
+}
+
 bool OneByOne::put_one(std::uint32_t set) {
   const Charge& c = state_.charges[charges_[set]];
-  if (!state_.fits(scope_.w, c.quota, 1, scope_.mode)) return false;
+  if (!has_quota(c, 1)) return false;
   const std::size_t slot = slots_[set];
   for (const NodeId node : candidates(set)) {
     if (!spend()) return false;

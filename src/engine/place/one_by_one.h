@@ -30,6 +30,8 @@ class OneByOne {
   // True: scope.placed has places for the least number of slots of each pod set, and the trial around it holds their charges.
   // False: nothing is changed.
   bool run();
+  // Whether it left places out for want of quota: with more, it may find some.
+  bool lacked_quota() const { return lacked_quota_; }
 
  private:
   bool may_help() const;
@@ -40,6 +42,7 @@ class OneByOne {
   bool next();
   bool lacks_room(std::uint32_t set);
   bool put_one(std::uint32_t set);
+  bool has_quota(const Charge& charge, std::int64_t slots);
   std::vector<NodeId> candidates(std::uint32_t set);
   bool spend();
   CountedId counted(std::uint32_t set) const;
@@ -56,6 +59,7 @@ class OneByOne {
   std::vector<std::size_t> slots_;  // by pod set: the slots before this one have a place
   std::vector<NodeId> among_;       // the nodes that may be taken; empty: all
   std::set<std::vector<std::uint64_t>> seen_;
+  bool lacked_quota_ = false;
 };
 
 }  // namespace berth::engine

@@ -34,8 +34,11 @@ bool Placer::run() {
     if (search()) return true;
     forget_since(first);
   }
-  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended && OneByOne(scope_, near_, steps_).run())
-    return true;
+  if (!scope_.put_off && failure_.by_nodes && !failure_.steps_ended) {
+    OneByOne one_by_one(scope_, near_, steps_);
+    if (one_by_one.run()) return true;
+    failure_.by_quota = failure_.by_quota || one_by_one.lacked_quota();
+  }
   if (!may_wait || failure_.steps_ended) return false;
   scope_.put_off = true;
   return search();
