@@ -189,6 +189,7 @@ Attempt::Found Attempt::find_victims(const Assignment* only, const Failure& lack
     beside_failed_ = true;
     return found;
   }
+  found.failure.by_nodes = found.failure.by_nodes || victims_->lacked_places();
   found.failure.steps_ended = found.failure.steps_ended || steps_.ended();
   found.searched = true;
   return found;

@@ -478,5 +478,31 @@ TEST(VictimCost, CheckpointsOfAnotherRunBeginAfterItsOverhead) {
   EXPECT_EQ(*e.victim_cost("w", 100'000 + 135'000), 8 * (5'000 + 30'000));
 }
 
+// It lacks quota, which others would give up for it, and then a node for its pod.
+TEST(Preemption, WorkThatLacksQuotaLooksAgainWhenANodeComesForItsPod) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("small", 4)));
+  ok(e.apply(gpu_node("full", 8)));
+  ok(e.apply(gpu_queue("own", "", 8)));
+  ok(e.apply(gpu_queue("others", "", 8)));
+  ok(e.apply(gang("fills", 1, 8, 0, "others")));
+  ok(e.apply(gang("low", 2, 2, 0, "own")));
+  EXPECT_EQ(e.decide(1000).size(), 2u);
+  ok(e.apply(gang("high", 1, 8, 5, "own")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  EXPECT_EQ(to_text(e.verdict("high")->reason),
+            "needs 8 nvidia.com/gpu in flavor f, quota left for it: 4, preemption does not help (allowed: "
+            "lower priority in its "
+            "queue, any borrower in others)");
+  ok(e.apply(gpu_node("new", 8)));
+  const auto decisions = e.decide(3000);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].kind, DecisionKind::kEvict);
+  EXPECT_EQ(decisions[0].workload, "low");
+  EXPECT_EQ(decisions[1].kind, DecisionKind::kHold);
+  EXPECT_EQ(decisions[1].workload, "high");
+}
+
 }  // namespace
 }  // namespace berth::engine

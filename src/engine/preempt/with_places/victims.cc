@@ -55,6 +55,7 @@ std::optional<VictimPlan> VictimSearch::run(Ask ask, const Assignment* only) {
   }
   ++state_.stats.victim_searches;
   some_are_slow_ = false;
+  lacked_places_ = false;
   by_force_.clear();
   if (only != nullptr) return run_entitled(*only);
   if (auto plan = run_any()) return plan;
@@ -192,6 +193,7 @@ bool VictimSearch::fits(std::vector<PlacedSlot>* placed) {
     if (item.amount > 0 && item.amount > state_.quota.available(w_.queue, item.pair, kAfter)) return false;
   }
   Placer placer(state_, id_, Mode::kPlan, steps_, &assignment_, ask_);
+  lacked_places_ = true;
   if (!placer.may_fit()) return false;
   if (placed == nullptr) placer.without_preferences();
   Trial trial(state_);

@@ -81,6 +81,8 @@ class VictimSearch {
   // After run() found nothing: the first time at which enough work may be evicted, by its minimum runtime or its place in line.
   // kEndOfTime: time alone changes nothing.
   TimeMs more_at() const { return more_at_; }
+  // After run() found nothing: with some victims it would have had its quota, and found no places. A gain of room may change that.
+  bool lacked_places() const { return lacked_places_; }
 
  private:
   using Sequence = std::vector<std::uint32_t>;      // of candidates
@@ -145,6 +147,7 @@ class VictimSearch {
   std::optional<Sequence> best_;
   Worth worth_;                 // of the last plan
   bool some_are_slow_ = false;  // with any assignment
+  bool lacked_places_ = false;  // the same
   std::string by_force_;        // why it may not borrow by force, with any assignment
   Reason why_not_;
   TimeMs more_at_ = kEndOfTime;
