@@ -537,7 +537,9 @@ void Decider::attempt(ClassId class_id) {
     attempt.run();
     took_back += attempt.took_back();
     if (attempt.took_back() == 0 || state_.pending.at(class_id).members.begin()->workload != id) break;
-    // Work that went with them may stand in front of it in its strict queue, and has its turn first.
+    // Work that went with them may stand in front of it in its strict queue, and has its turn first. So has work that stands aside no more.
+    for (const ClassId blocking : blocks_again(state_, state_.pending.at(class_id).queue))
+      state_.pending.wake(blocking);
     if (state_.pending.follows_awake(class_id)) break;
   }
   if (took_back > 0) state_.done.note(id, Done::kYielded);

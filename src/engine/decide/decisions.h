@@ -78,7 +78,8 @@ class Decisions {
   // With that charged: is no node, device, queue or limit of it beyond what it has?
   bool start_fits(WorkloadId id) const;
   // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before. Starts that go
-  // with the former have gone too. Those are behind them in a strict queue, or have their places by them.
+  // with the former have gone too. Those are behind them in a strict queue, or have their places by them. Or they have passed work
+  // that stands aside no more.
   // O(starts of the decide() x those that go).
   bool stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
                       const std::vector<PlacedSlot>& placed);
@@ -96,6 +97,7 @@ class Decisions {
     std::size_t start = 0;                                     // in out_: growth in the same stretch joins it
     std::uint64_t stretch = 0;                                 // 0: none, nothing joins
     bool ran = false;                                          // some of it before
+    std::int64_t priority = 0;                                 // by which it stood in line
     Progress progress;                                         // before
     TimeMs took_at = kEndOfTime;
   };
@@ -118,14 +120,14 @@ class Decisions {
   // The slots of a victim that yield.
   SlotNames slots_of(const VictimPlan::Victim& victim) const;
   void note_begun(WorkloadId id, Begun& begun, bool is_new, const std::vector<PlacedSlot>& placed);
-  SlotNames begun_slots(WorkloadId id) const;
   void drop_ended_hold(WorkloadId id);
   void drop_holds_without_effect();
   // Growth behind it is a decision of its own.
   void end_start(WorkloadId id);
-  void cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed);
+  void cancel(WorkloadId id, PlaneMask freed, const SlotNames& part = {});
   void cancel_behind();
   std::vector<std::pair<std::size_t, WorkloadId>> begun_behind(QueueId queue, std::size_t first) const;
+  std::vector<WorkloadId> passers(std::vector<ClassId>& passed) const;
   std::optional<WorkloadId> first_leaning(const std::vector<WorkloadId>& without) const;
   bool cancel_leaning();
   std::vector<Slot> begun_places(WorkloadId id) const;
@@ -155,7 +157,7 @@ class Decisions {
   std::unordered_map<std::uint32_t, std::size_t> held_at_;  // workload -> its hold in out_
   std::vector<WorkloadId> borrowers_;                       // of begun_, in the order in which they started
   std::vector<std::pair<QueueId, std::size_t>>
-      passed_;                  // for cancel_behind(): a strict queue, and a place in out_
+      passed_;  // for cancel_behind(): a strict queue, and a place in out_; no queue: a limit has room again
   bool order_changed_ = false;  // a start may stand before the one that it was decided by
   std::vector<Yield> yields_;
   struct Taker {

@@ -1,11 +1,14 @@
 // Starts of the same decide() that are taken back (decisions.h).
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "engine/decide/decisions.h"
+#include "engine/decide/shortage.h"
 #include "engine/decide/turns.h"
 #include "engine/state/bands.h"
+#include "engine/state/limits.h"
 
 namespace berth::engine {
 
@@ -21,6 +24,7 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
     begun.ran = w.running() > 0;
     begun.progress = w.progress;
     begun.took_at = w.takings.at;
+    begun.priority = claim_of(w).priority;
     state_.done.note(id, begun.ran ? Done::kSettled : Done::kBegun);
   }
   if (begun.decisions.empty() || begun.decisions.back() != begun.start)
@@ -34,19 +38,15 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
     borrowers_.push_back(id);
 }
 
-Decisions::SlotNames Decisions::begun_slots(WorkloadId id) const {
-  const auto& slots = begun_.at(id.value).slots;
-  return {slots.begin(), slots.end()};
-}
-
 void Decisions::end_start(WorkloadId id) {
   if (const auto it = begun_.find(id.value); it != begun_.end()) it->second.stretch = 0;
 }
 
-// These slots of a started workload have not started. `freed`: planes that a kept trial has freed already.
-void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
+// These slots of a started workload have not started, or all of it. `freed`: planes that a kept trial has freed already.
+void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   WorkloadState& w = state_.workloads[id.index()];
   Begun& begun = begun_.at(id.value);
+  const SlotNames slots = part.empty() ? SlotNames(begun.slots.begin(), begun.slots.end()) : part;
   for (const auto& [s, i] : slots) {
     state_.move_slot(id, s, i, SlotState::kWaiting, 0, freed);
     begun.slots.erase(std::remove(begun.slots.begin(), begun.slots.end(), SlotName(s, i)), begun.slots.end());
@@ -76,6 +76,7 @@ void Decisions::cancel(WorkloadId id, const SlotNames& slots, PlaneMask freed) {
   }
   state_.done.note(id, Done::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
+  if (is_limited(state_, w)) passed_.emplace_back(QueueId(), 0);
   begun.stretch = 0;
   order_changed_ = true;
   if (begun.slots.empty()) {
@@ -98,13 +99,41 @@ std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId 
   return behind;
 }
 
-// If a start is taken back, starts behind it in the same strict queue are taken back too. So are starts that have their places by it.
+// The starts that have passed work of their strict queue which stands aside no more, in their order, and that work. Growth passes any.
+std::vector<WorkloadId> Decisions::passers(std::vector<ClassId>& passed) const {
+  std::map<QueueId, std::vector<ClassId>> blocking;
+  std::vector<std::pair<std::size_t, WorkloadId>> starts;
+  for (const auto& [number, begun] : begun_) {
+    const WorkloadState& w = state_.workloads[number];
+    const auto [it, is_new] = blocking.try_emplace(w.queue);
+    if (is_new) it->second = blocks_again(state_, w.queue);
+    const auto is_passed = [&, &of = begun](const ClassId by) {
+      return state_.pending.in_front(by, w.lane, of.priority, w.in_line);
+    };
+    if (!begun.ran && std::any_of(it->second.begin(), it->second.end(), is_passed))
+      starts.emplace_back(begun.decisions.front(), WorkloadId(number));
+  }
+  std::sort(starts.begin(), starts.end());
+  std::vector<WorkloadId> out;
+  for (const auto& [at, id] : starts) out.push_back(id);
+  for (const auto& [queue, classes] : blocking) passed.insert(passed.end(), classes.begin(), classes.end());
+  return out;
+}
+
+// If a start is taken back, starts behind it in the same strict queue are taken back too. So are starts that have their places by it,
+// and starts that have passed work because of it.
 void Decisions::cancel_behind() {
   do {
     while (!passed_.empty()) {
       const auto [queue, first] = passed_.back();
       passed_.pop_back();
-      for (const auto& [at, id] : begun_behind(queue, first)) cancel(id, begun_slots(id), 0);
+      if (queue.valid()) {
+        for (const auto& [at, id] : begun_behind(queue, first)) cancel(id, 0);
+        continue;
+      }
+      std::vector<ClassId> passed;
+      for (const WorkloadId id : passers(passed)) cancel(id, 0);
+      for (const ClassId id : passed) state_.pending.wake(id);
     }
   } while (cancel_leaning());
 }
@@ -137,13 +166,17 @@ std::optional<WorkloadId> Decisions::first_leaning(const std::vector<WorkloadId>
 // False: there is none.
 bool Decisions::cancel_leaning() {
   const auto first = first_leaning({});
-  if (first) cancel(*first, begun_slots(*first), 0);
+  if (first) cancel(*first, 0);
   return first.has_value();
 }
 
 bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
                                const std::vector<PlacedSlot>& placed) {
-  if (!state_.accounts.counted().any()) return true;
+  const auto is_limited_start = [&](const auto& begun) {
+    return is_limited(state_, state_.workloads[begun.first]);
+  };
+  if (!state_.accounts.counted().any() && std::none_of(begun_.begin(), begun_.end(), is_limited_start))
+    return true;
   std::vector<WorkloadId> gone = all;
   std::size_t seen = 0;
   const auto take_away = [&](WorkloadId other) {
@@ -157,24 +190,33 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
       state_.accounts.try_charge(charged(state_.workloads[id.index()], p), kBothPlanes, sign);
   };
   charge_placed(-1);
+  const QueueId own = state_.workloads[id.index()].queue;
+  bool is_blocked = false;
   do {
     for (; seen < gone.size(); ++seen) {
-      const QueueId queue = state_.workloads[gone[seen].index()].queue;
-      if (state_.queues[queue.index()].spec.order != QueueOrder::kStrict) continue;
-      for (const auto& [at, other] : begun_behind(queue, begun_.at(gone[seen].value).decisions.front()))
-        take_away(other);
+      const WorkloadState& w = state_.workloads[gone[seen].index()];
+      if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) {
+        for (const auto& [at, other] : begun_behind(w.queue, begun_.at(gone[seen].value).decisions.front()))
+          take_away(other);
+      }
+      if (!is_limited(state_, w)) continue;
+      std::vector<ClassId> passed = blocks_again(state_, own);
+      const auto is_in_front = [&](const ClassId by) {
+        return state_.pending.in_front(by, state_.workloads[id.index()].pending);
+      };
+      is_blocked = is_blocked || std::any_of(passed.begin(), passed.end(), is_in_front);
+      for (const WorkloadId other : passers(passed)) take_away(other);
     }
     if (const auto leaning = first_leaning(gone)) take_away(*leaning);
   } while (seen < gone.size());
   charge_placed(+1);
   // Work that goes with them may stand in front of it in its strict queue.
-  const QueueId own = state_.workloads[id.index()].queue;
   const bool is_behind =
       state_.queues[own.index()].spec.order == QueueOrder::kStrict &&
       std::any_of(gone.begin() + static_cast<std::ptrdiff_t>(all.size()), gone.end(),
                   [&](const WorkloadId other) { return state_.workloads[other.index()].queue == own; });
-  const bool stands =
-      !is_behind && std::find(gone.begin(), gone.end(), id) == gone.end() && terms_hold(state_, placed);
+  const bool stands = !is_behind && !is_blocked && std::find(gone.begin(), gone.end(), id) == gone.end() &&
+                      terms_hold(state_, placed);
   while (gone.size() > all.size()) {
     charge_start(gone.back(), +1);
     gone.pop_back();
@@ -214,7 +256,7 @@ std::int64_t Decisions::take_back(const VictimPlan& plan) {
   std::int64_t starts = 0;
   for (const VictimPlan::Victim& victim : plan.victims) {
     if (!started_now(victim)) continue;
-    cancel(victim.workload, slots_of(victim), 0);
+    cancel(victim.workload, 0, slots_of(victim));
     ++starts;
   }
   cancel_behind();
@@ -284,7 +326,7 @@ bool Decisions::start_fits(WorkloadId id) const {
 }
 
 void Decisions::cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed) {
-  for (const WorkloadId id : all) cancel(id, begun_slots(id), freed);
+  for (const WorkloadId id : all) cancel(id, freed);
   cancel_behind();
 }
 

@@ -189,6 +189,15 @@ bool stands_aside(State& state, const WorkloadState& w) {
          !beyond_limit(state, w, {}).reasons.empty();
 }
 
+std::vector<ClassId> blocks_again(State& state, QueueId queue) {
+  if (state.queues[queue.index()].spec.order != QueueOrder::kStrict) return {};
+  std::vector<ClassId> out = state.pending.passed_over(queue);
+  std::erase_if(out, [&](const ClassId id) {
+    return stands_aside(state, state.workloads[state.pending.at(id).members.begin()->workload.index()]);
+  });
+  return out;
+}
+
 // Pod sets that must start, and for which other work within a limit must end first. Either one pod set fits the limits in no choice of
 // flavors. Or all of them together do not fit, each charged for its cheapest choice. Where some may be left out, and for growth, the
 // failure of the search says it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/place/placer.h"
 #include "engine/state/state.h"
@@ -20,6 +21,8 @@ Failure lacks_parts(State& state, const WorkloadState& w);
 Failure beyond_limit(State& state, const WorkloadState& w, const Failure& found);
 // True for surplus, work that lacks parts, and work that waits for other work within a limit: it blocks no other work.
 bool stands_aside(State& state, const WorkloadState& w);
+// The waiting work of a strict queue that others pass, and that stands aside no more: it would block them again. It is not awake.
+std::vector<ClassId> blocks_again(State& state, QueueId queue);
 // All its waiting slots are of flavors without known nodes.
 bool places_are_unknown(State& state, const WorkloadState& w);
 // How far up the tree the quota of its least would come from, in the flavor that it would get now. 0: it would not borrow, or the

@@ -23,20 +23,38 @@ const Head* Pending::Line::bar() const {
   return blocked.empty() ? nullptr : &*blocked.begin();
 }
 
-Head Pending::head_of(ClassId id, const Member& member) const {
-  const Class& c = classes_[id];
-  const Line& l = lines_[c.queue.index()];
+Head Pending::Line::head(std::uint32_t lane, std::int64_t priority, const Member& member) const {
   Head head;
-  head.complete = !c.broken;
-  head.lane = c.lane < l.lanes.size() ? l.lanes[c.lane] : 0;
-  (l.priority_first ? head.minus_priority : head.minus_priority_behind) = -c.priority;
-  head.surplus = c.surplus;
+  head.lane = lane < lanes.size() ? lanes[lane] : 0;
+  (priority_first ? head.minus_priority : head.minus_priority_behind) = -priority;
   head.young = member.young;
   head.key = member.key;
   head.created = member.created;
   head.arrival = member.arrival;
+  return head;
+}
+
+Head Pending::head_of(ClassId id, const Member& member) const {
+  const Class& c = classes_[id];
+  Head head = lines_[c.queue.index()].head(c.lane, c.priority, member);
+  head.complete = !c.broken;
+  head.surplus = c.surplus;
   head.id = id;
   return head;
+}
+
+bool Pending::in_front(ClassId a, std::uint32_t lane, std::int64_t priority, const Member& left) const {
+  return head_of(a) < lines_[at(a).queue.index()].head(lane, priority, left);
+}
+
+std::vector<ClassId> Pending::passed_over(QueueId queue) const {
+  std::vector<ClassId> out;
+  if (queue.index() >= lines_.size()) return out;
+  for (const ClassId id : lines_[queue.index()].classes) {
+    const Class& c = at(id);
+    if (c.parked && !c.why.in_line && !c.members.empty()) out.push_back(id);
+  }
+  return out;
 }
 
 Head Pending::across(ClassId id) const {
@@ -119,11 +137,6 @@ void Pending::put_off(QueueId queue, std::int64_t height) {
   pass_on(queue);
 }
 
-void Pending::call_back(QueueId queue) {
-  line(queue).put_off = 0;
-  show(queue);
-}
-
 ClassId Pending::add(const std::string& key, QueueId queue, std::uint32_t lane, std::int64_t priority,
                      bool broken, bool surplus, Member member) {
   const auto known = classes_.find(key);
@@ -172,7 +185,7 @@ void Pending::remove(ClassId id, const Member& member) {
   } else {
     follow(group);
   }
-  call_back(queue);
+  put_off(queue, 0);
 }
 
 // A class that sleeps is woken, or is there no longer: nothing is to wake it.
@@ -213,8 +226,7 @@ void Pending::park(ClassId id, Parked why) {
       follow(before);
     }
   }
-  call_back(c.queue);
-  pass_on(c.queue);
+  put_off(c.queue, 0);
 }
 
 void Pending::wake(ClassId id) {

@@ -104,7 +104,7 @@ class Pending {
   // The class whose first member is to be tried next; none when all are parked or blocked.
   ClassId next() const { return tournament_.next(); }
   // Queues with a smaller `height` go first: the farther up the tree its quota comes from, the later a queue is tried. Ends when a
-  // class of the queue is parked, or one of its workloads leaves.
+  // class of the queue is parked, or one of its workloads leaves. 0: it ends now.
   void put_off(QueueId queue, std::int64_t height);
   std::int64_t put_off_by(QueueId queue) const { return lines_[queue.index()].put_off; }
   void park(ClassId id, Parked why);
@@ -130,6 +130,10 @@ class Pending {
   }
   // Whether `a` stands in front of `b`, of the same queue.
   bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
+  // Whether `a` stands in front of work of its queue that has left the line, and must have started then.
+  bool in_front(ClassId a, std::uint32_t lane, std::int64_t priority, const Member& left) const;
+  // The parked classes of the queue that others pass.
+  std::vector<ClassId> passed_over(QueueId queue) const;
   // Goes up when the lanes of a queue change places.
   std::uint64_t lane_changes() const { return lane_changes_; }
   // The parked classes against which quota or room is reserved for others.
@@ -179,6 +183,8 @@ class Pending {
 
     // The first blocked head that nothing may pass; none: nullptr.
     const Head* bar() const;
+    // That of work which must start, without a class.
+    Head head(std::uint32_t lane, std::int64_t priority, const Member& member) const;
   };
 
   using Group = SleepGroups::Group;
@@ -189,7 +195,6 @@ class Pending {
   void link(ClassId id);
   void unlink(ClassId id);
   void show(QueueId queue);
-  void call_back(QueueId queue);
   void forget_time(ClassId id);
   Line& line(QueueId queue);
   void forget(ClassId id);

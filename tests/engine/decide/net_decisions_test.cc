@@ -217,5 +217,38 @@ TEST(NetDecisions, AStartStandsBehindTheStartThatItIsNearTo) {
   ok(e.audit());
 }
 
+// `first` of the strict queue "own" finds no node. "borrower" of "guest" makes it wait in the limit of firm work, so that `behind` may pass
+// it. `last` finds no room then. Without the borrower it would, and would be barred by `first` again.
+TEST(NetDecisions, NothingPassesWorkThatWaitedInALimitOfWhatIsTakenBack) {
+  Engine e;
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  for (const char* name : {"n1", "n2"}) ok(e.apply(gpu_node(name, 1)));
+  ok(e.apply(gpu_node("full", 2)));
+  Queue roof = std::get<QueueUpsert>(gpu_queue("roof", "", 0)).queue;
+  roof.leaf = false;
+  roof.quotas[1].firm_limit = 2000;
+  ok(e.apply(QueueUpsert{roof}));
+  const PreemptionPolicy none{WithinQueue::kNever, Reclaim::kNever};
+  Queue own = std::get<QueueUpsert>(gpu_queue("own", "roof", 4, none)).queue;
+  own.order = QueueOrder::kStrict;
+  ok(e.apply(QueueUpsert{own}));
+  ok(e.apply(gpu_queue("guest", "roof", 0, none)));
+  ok(e.apply(gpu_queue("others", "", 2, none)));
+  ok(e.apply(gang("fills", 1, 2, 0, "others")));
+  EXPECT_EQ(kinds(e.decide(1000)), (std::map<std::string, DecisionKind>{{"fills", DecisionKind::kStart}}));
+  for (const bool is_first : {true, false}) {
+    Workload w =
+        is_first ? gang_workload("first", 1, 2, 5, "own") : gang_workload("borrower", 1, 1, 0, "guest");
+    w.preemptible = false;
+    ok(e.apply(WorkloadUpsert{w}));
+  }
+  ok(e.apply(gang("behind", 1, 1, 1, "own")));
+  ok(e.apply(gang("last", 1, 1, 0, "own")));
+  EXPECT_EQ(kinds(e.decide(2000)), (std::map<std::string, DecisionKind>{{"borrower", DecisionKind::kStart},
+                                                                        {"behind", DecisionKind::kStart}}));
+  EXPECT_EQ(e.verdict("first")->reason.code, ReasonCode::kFirmLimit);
+  ok(e.audit());
+}
+
 }  // namespace
 }  // namespace berth::engine
