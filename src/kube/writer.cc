@@ -215,6 +215,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     request.path = write.path;
     request.body = write.body;
     request.body_type = write.body_type;
+    request.accept = write.accept;
     request.timeout = std::clamp<DurationMs>(left / kNanosPerMs, 1, options.attempt_timeout);
     request.max_response = std::size_t{4} << 20;
     if (options.fence) {

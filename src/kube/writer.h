@@ -40,7 +40,9 @@ struct Write {
   std::string path;
   std::string body;
   BodyType body_type = BodyType::kJson;
-  bool idempotent = false;             // doing it twice is as good as once
+  Accept accept =
+      Accept::kJson;        // of the answer; the API server makes the binary form in a tenth of the time
+  bool idempotent = false;  // doing it twice is as good as once
   DurationMs deadline = 30 * kSecond;  // from submit() to the result, queueing and retries included
   std::uint64_t fence_token = 0;       // given to the fence
   // Where not empty: a write with the same key that still waits in the queue is replaced by this one (and ends as kDropped

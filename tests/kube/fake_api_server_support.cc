@@ -281,7 +281,7 @@ std::string FakeApiServer::binary_kind(const HttpRequest& request, const Route& 
 void FakeApiServer::to_binary(const HttpRequest& request, HttpResponse& response) const {
   const auto route = Route::parse(request.path);
   const std::string kind = route.has_value() ? binary_kind(request, *route) : std::string();
-  if (kind.empty() || request.method != "GET") return;
+  if (kind.empty()) return;
   const Json body = Json::parse(response.body);
   const bool list = body["kind"] == "List";
   response.body =

@@ -52,8 +52,8 @@ inline std::string binary_object(const nlohmann::json& object, std::string_view 
     for (const auto& cause : details.value("causes", nlohmann::json::array()))
       more += field(4, field(1, cause["reason"].get<std::string>()));
     if (details.contains("retryAfterSeconds")) more += number(5, details["retryAfterSeconds"]);
-    out = field(1, "") + field(2, "Failure") + field(3, object["message"].get<std::string>()) +
-          field(4, object["reason"].get<std::string>()) + field(5, more) + number(6, object["code"]);
+    out = field(1, "") + field(2, object.value("status", "Failure")) + field(3, object.value("message", "")) +
+          field(4, object.value("reason", "")) + field(5, more) + number(6, object.value("code", 0));
   } else {
     out = field(1, binary_meta(object["metadata"]));
     if (const auto spec = object.find("spec"); spec != object.end() && spec->contains("nodeName"))

@@ -11,6 +11,7 @@
 
 #include "kube/fake_api_server_support.h"
 #include "kube/paths.h"
+#include "kube/protobuf_json.h"
 #include "kube/wait_support.h"
 #include "kube/writes.h"
 
@@ -49,7 +50,7 @@ class WriterTest : public ::testing::Test {
     return (*api.get("/api/v1/namespaces/a/pods/" + name))["spec"].value("nodeName", "");
   }
 
-  FakeApiServer api;
+  FakeApiServer api{{.binary = true}};
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Writer> writer;
 };
@@ -75,6 +76,23 @@ TEST_F(WriterTest, BindRefusals) {
   EXPECT_NE(again.message.find("already assigned to node \"n1\""), std::string::npos);
   EXPECT_EQ(bind_outcome(again, "n1").outcome, Outcome::kOk);
   EXPECT_EQ(bind_outcome(again, "n2").outcome, Outcome::kConflict);
+}
+
+TEST_F(WriterTest, RefusalsInBinaryFormAreRead) {
+  start();
+  const std::string uid = make_pod("p");
+  const auto bind_to = [&](std::string_view node) {
+    Write write = bind_pod("a", "p", uid, node);
+    write.accept = Accept::kBinary;
+    return run(std::move(write));
+  };
+  const WriteResult first = bind_to("n1");
+  EXPECT_EQ(first.outcome, Outcome::kOk);
+  EXPECT_TRUE(is_binary(first.body));
+  const WriteResult again = bind_to("n2");
+  EXPECT_EQ(again.outcome, Outcome::kConflict);
+  EXPECT_EQ(again.reason, "Conflict");
+  EXPECT_NE(again.message.find("already assigned to node \"n1\""), std::string::npos) << again.message;
 }
 
 TEST_F(WriterTest, BindWithoutAnswerIsUnknownAndNotRepeated) {

@@ -18,6 +18,7 @@
 #include "scheduler/loop/rights_told.h"
 #include "scheduler/read/sources.h"
 #include "scheduler/serve/visibility.h"
+#include "scheduler/wire/api_outbox.h"
 #include "scheduler/wire/spare_memory.h"
 
 namespace berth::scheduler {
@@ -26,99 +27,6 @@ namespace {
 constexpr DurationMs kIdle = kSecond;
 // Thousands of answers and echoes per second are taken in together. A pod that arrives when nothing is going on is decided at once.
 constexpr auto kGather = std::chrono::milliseconds(2);
-
-observe::WriteOutcome outcome_of(const kube::WriteResult& result) {
-  if (result.outcome == kube::Outcome::kOk) return observe::WriteOutcome::kOk;
-  if (result.outcome == kube::Outcome::kConflict) return observe::WriteOutcome::kConflict;
-  if (result.status == 429) return observe::WriteOutcome::kThrottled;
-  return observe::WriteOutcome::kError;
-}
-
-std::string_view name_of(Step step) {
-  switch (step) {
-    case Step::kBind:
-      return "bind";
-    case Step::kRead:
-    case Step::kLook:
-    case Step::kMissing:
-    case Step::kNodePools:
-    case Step::kEnded:
-      return "read";
-    case Step::kMark:
-      return "mark";
-    case Step::kDelete:
-      return "delete";
-    case Step::kStatus:
-      return "status";
-    case Step::kEvent:
-      return "event";
-    case Step::kOwner:
-      return "job";
-    case Step::kWorkload:
-      return "workload";
-    case Step::kQueue:
-      return "queue-status";
-    case Step::kProvision:
-      return "provisioning-request";
-    case Step::kAudit:
-      return "audit";
-    case Step::kGang:
-      return "gang-status";
-    case Step::kClaim:
-      return "claim";
-  }
-  return "";
-}
-
-// Writes of one term of leadership.
-class ApiOutbox : public Outbox {
- public:
-  ApiOutbox(kube::Transport& transport, kube::WriterOptions options, std::uint64_t term, Inbox& inbox,
-            observe::Metrics& metrics)
-      : transport_(transport),
-        term_(term),
-        inbox_(inbox),
-        metrics_(metrics),
-        writer_(transport, std::move(options)) {}
-
-  void write(kube::Write write, Step step, std::string uid) override {
-    write.fence_token = term_;
-    writer_.submit(std::move(write), [this, step, uid = std::move(uid)](kube::WriteResult&& result) mutable {
-      metrics_.wrote(name_of(step), outcome_of(result));
-      if (step == Step::kEvent) return;
-      // A status that was taken needs no thought.
-      if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
-      inbox_.push(Answer{step, std::move(uid), std::move(result)});
-    });
-  }
-
-  void read(std::string path, std::string uid, Step step) override {
-    kube::Request request;
-    request.path = std::move(path);
-    request.timeout = 10 * kSecond;
-    // Its captures outlive the transport; this object does not.
-    transport_.submit(std::move(request), [&inbox = inbox_, &metrics = metrics_, step,
-                                           uid = std::move(uid)](kube::Response&& response) mutable {
-      kube::WriteResult result;
-      result.outcome = kube::classify(response);
-      result.status = response.status;
-      result.body = std::move(response.body);
-      // That an object is not there is an answer, too.
-      metrics.wrote("read", result.outcome == kube::Outcome::kNotFound ? observe::WriteOutcome::kOk
-                                                                       : outcome_of(result));
-      inbox.push(Answer{step, std::move(uid), std::move(result)});
-    });
-  }
-
-  const kube::WriterStats& stats() const { return writer_.stats(); }
-
- private:
-  kube::Transport& transport_;
-  const std::uint64_t term_;
-  Inbox& inbox_;
-  observe::Metrics& metrics_;
-  kube::Writer writer_;  // last: its callbacks use the others
-};
 
 // Milliseconds since 1970 when it was made, then counted by a clock that never goes back.
 std::function<TimeMs()> steady_wall_clock() {
