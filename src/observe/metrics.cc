@@ -2,7 +2,11 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <array>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +31,17 @@ Histogram& histogram(prometheus::Registry& registry, const char* name, const cha
 
 double as_people_write_it(std::string_view resource, std::int64_t amount) {
   return static_cast<double>(amount) / static_cast<double>(units_per_one(resource));
+}
+
+}  // namespace
+
+namespace {
+
+// By a text that is copied the first time only.
+template <class Value>
+Value& entry(std::map<std::string, Value, std::less<>>& of, std::string_view key) {
+  const auto it = of.find(key);
+  return it != of.end() ? it->second : of.emplace(std::string(key), Value{}).first->second;
 }
 
 }  // namespace
@@ -57,6 +72,11 @@ struct Metrics::Impl {
       gauges(registry, "berth_queue_depth", "Entries that wait between the parts of the live loop.");
   Family<Gauge>& oldest_write =
       gauges(registry, "berth_api_write_oldest_seconds", "Age of the oldest waiting write, by class.");
+  // The library finds a series by a map of its labels, which costs more than what is counted thousands of times per second.
+  std::mutex known_mutex;  // of the two
+  std::map<std::string, std::array<Counter*, EnumNames<WriteOutcome>::names.size()>, std::less<>>
+      known_writes;
+  std::map<std::string, Gauge*, std::less<>> known_depths;
   Gauge& writes_in_flight =
       gauges(registry, "berth_api_writes_in_flight", "Writes on their way to the API server.").Add({});
   Gauge& write_limit = gauges(registry, "berth_api_write_limit",
@@ -121,12 +141,19 @@ void Metrics::set_build(std::string_view version, std::string_view commit) {
 }
 
 void Metrics::wrote(std::string_view kind, WriteOutcome outcome) {
-  impl_->api_writes.Add({{"kind", std::string(kind)}, {"outcome", std::string(enum_name(outcome))}})
-      .Increment();
+  const std::lock_guard lock(impl_->known_mutex);
+  Counter*& counter = entry(impl_->known_writes, kind)[static_cast<std::size_t>(outcome)];
+  if (counter == nullptr)
+    counter =
+        &impl_->api_writes.Add({{"kind", std::string(kind)}, {"outcome", std::string(enum_name(outcome))}});
+  counter->Increment();
 }
 
 void Metrics::set_queue_depth(std::string_view stage, std::size_t entries) {
-  impl_->queue_depth.Add({{"stage", std::string(stage)}}).Set(static_cast<double>(entries));
+  const std::lock_guard lock(impl_->known_mutex);
+  Gauge*& gauge = entry(impl_->known_depths, stage);
+  if (gauge == nullptr) gauge = &impl_->queue_depth.Add({{"stage", std::string(stage)}});
+  gauge->Set(static_cast<double>(entries));
 }
 
 void Metrics::set_oldest_write(std::string_view write_class, double seconds) {
