@@ -5,6 +5,12 @@
 #include "observe/replay.h"
 
 namespace berth::observe {
+namespace {
+
+// Entries of so long are taken in together: a thread that is woken for each costs the decider more than the entry.
+constexpr std::chrono::milliseconds kGather{5};
+
+}  // namespace
 
 Follower::Follower(const engine::EngineConfig& config, const FollowerOptions& options)
     : most_queued_(options.most_queued),
@@ -64,6 +70,11 @@ void Follower::run() {
     {
       std::unique_lock lock(queue_mutex_);
       filled_.wait(lock, [&] { return !queue_.empty() || stopping_; });
+      if (!stopping_ && queue_.size() < kBatch) {
+        lock.unlock();
+        std::this_thread::sleep_for(kGather);
+        lock.lock();
+      }
       if (stopping_) return;
       while (!queue_.empty() && batch.size() < kBatch) {
         batch.push_back(std::move(queue_.front()));

@@ -19,7 +19,7 @@ enum class Load : std::uint8_t {
 
 class LoadMeter {
  public:
-  static constexpr DurationMs kBurstLasts = 15 * kSecond;
+  static constexpr DurationMs kBurstLasts = 30 * kSecond;
 
   // The API server has answered a write of a decision.
   void answered(TimeMs now) {
