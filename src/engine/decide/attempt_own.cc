@@ -81,9 +81,10 @@ bool Attempt::take_from_borrowers() {
         round_.decisions.charge_start(from[k], -1);
       }
     }
-    if (!round_.decisions.stands_without(from, id_, placer->placed())) break;
+    const auto going = round_.decisions.going_with(from, id_, placer->placed());
+    if (!going) break;
     state_.commit();
-    round_.decisions.cancel_starts(from, kBothPlanes);
+    round_.decisions.cancel_starts(*going, from.size(), kBothPlanes);
     round_.decisions.start(id_, placer->placed());
     return true;
   }

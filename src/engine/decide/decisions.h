@@ -26,6 +26,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -77,14 +78,15 @@ class Decisions {
   void charge_start(WorkloadId id, int sign);
   // With that charged: is no node, device, queue or limit of it beyond what it has?
   bool start_fits(WorkloadId id) const;
-  // In a trial in which these are not charged: whether these slots of a workload stand, and what started of it before. Starts that go
-  // with the former have gone too. Those are behind them in a strict queue, or have their places by them. Or they have passed work
-  // that stands aside no more.
+  // In a trial in which these are not charged: what goes with them, and they. None: then these slots of a workload do not stand, or what
+  // started of it before. Starts go that are behind one of them in a strict queue, or have their places by one. So do those that have
+  // passed work which stands aside no more.
   // O(starts of the decide() x those that go).
-  bool stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
-                      const std::vector<PlacedSlot>& placed);
-  // These have not started. `freed`: planes that a kept trial has freed already.
-  void cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed);
+  std::optional<std::vector<WorkloadId>> going_with(const std::vector<WorkloadId>& all, WorkloadId id,
+                                                    const std::vector<PlacedSlot>& placed);
+  // The first `all` of these have not started. The others have if they stand beside what is charged now. `freed`: planes that a kept
+  // trial has freed already.
+  void cancel_starts(const std::vector<WorkloadId>& going, std::size_t all, PlaneMask freed);
   // All decisions, but those of which nothing is left. Ends the use of this object.
   std::vector<Decision> net();
   bool holds_since_now(WorkloadId id) const { return held_at_.contains(id.value); }
@@ -125,11 +127,12 @@ class Decisions {
   // Growth behind it is a decision of its own.
   void end_start(WorkloadId id);
   void cancel(WorkloadId id, PlaneMask freed, const SlotNames& part = {});
-  void cancel_behind();
+  using Chosen = std::function<bool(WorkloadId)>;
+  void cancel_behind(const Chosen& may_lean);
   std::vector<std::pair<std::size_t, WorkloadId>> begun_behind(QueueId queue, std::size_t first) const;
   std::vector<WorkloadId> passers(std::vector<ClassId>& passed) const;
-  std::optional<WorkloadId> first_leaning(const std::vector<WorkloadId>& without) const;
-  bool cancel_leaning();
+  std::optional<WorkloadId> first_leaning(const Chosen& among) const;
+  bool cancel_leaning(const Chosen& among);
   std::vector<Slot> begun_places(WorkloadId id) const;
   // Whether the spreads of what has started of it let its slots come one after the other.
   bool begun_in_turn(WorkloadId id) const;

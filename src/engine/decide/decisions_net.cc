@@ -122,7 +122,7 @@ std::vector<WorkloadId> Decisions::passers(std::vector<ClassId>& passed) const {
 
 // If a start is taken back, starts behind it in the same strict queue are taken back too. So are starts that have their places by it,
 // and starts that have passed work because of it.
-void Decisions::cancel_behind() {
+void Decisions::cancel_behind(const Chosen& may_lean) {
   do {
     while (!passed_.empty()) {
       const auto [queue, first] = passed_.back();
@@ -135,7 +135,7 @@ void Decisions::cancel_behind() {
       for (const WorkloadId id : passers(passed)) cancel(id, 0);
       for (const ClassId id : passed) state_.pending.wake(id);
     }
-  } while (cancel_leaning());
+  } while (cancel_leaning(may_lean));
 }
 
 std::vector<Slot> Decisions::begun_places(WorkloadId id) const {
@@ -149,38 +149,42 @@ bool Decisions::begun_in_turn(WorkloadId id) const {
   return !state_.accounts.counted().any() || state_.accounts.fit_in_turn(begun_places(id), Mode::kStart);
 }
 
-// The first start whose terms about other pods no longer hold, but for those of `without`.
-std::optional<WorkloadId> Decisions::first_leaning(const std::vector<WorkloadId>& without) const {
+// The first of these starts whose terms about other pods no longer hold.
+std::optional<WorkloadId> Decisions::first_leaning(const Chosen& among) const {
   if (!state_.accounts.counted().any()) return std::nullopt;
   std::optional<std::pair<std::size_t, WorkloadId>> first;
   for (const auto& [number, begun] : begun_) {
     const WorkloadId id(number);
     const std::pair at(begun.decisions.front(), id);
     if (first && *first < at) continue;
-    if (std::find(without.begin(), without.end(), id) != without.end()) continue;
+    if (!among(id)) continue;
     if (!terms_hold(state_, begun_places(id))) first = at;
   }
   return first ? std::optional(first->second) : std::nullopt;
 }
 
 // False: there is none.
-bool Decisions::cancel_leaning() {
-  const auto first = first_leaning({});
+bool Decisions::cancel_leaning(const Chosen& among) {
+  const auto first = first_leaning(among);
   if (first) cancel(*first, 0);
   return first.has_value();
 }
 
-bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id,
-                               const std::vector<PlacedSlot>& placed) {
+std::optional<std::vector<WorkloadId>> Decisions::going_with(const std::vector<WorkloadId>& all,
+                                                             WorkloadId id,
+                                                             const std::vector<PlacedSlot>& placed) {
   const auto is_limited_start = [&](const auto& begun) {
     return is_limited(state_, state_.workloads[begun.first]);
   };
   if (!state_.accounts.counted().any() && std::none_of(begun_.begin(), begun_.end(), is_limited_start))
-    return true;
+    return all;
   std::vector<WorkloadId> gone = all;
   std::size_t seen = 0;
+  const auto stays = [&](WorkloadId other) {
+    return std::find(gone.begin(), gone.end(), other) == gone.end();
+  };
   const auto take_away = [&](WorkloadId other) {
-    if (std::find(gone.begin(), gone.end(), other) != gone.end()) return;
+    if (!stays(other)) return;
     charge_start(other, -1);
     gone.push_back(other);
   };
@@ -207,7 +211,7 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
       is_blocked = is_blocked || std::any_of(passed.begin(), passed.end(), is_in_front);
       for (const WorkloadId other : passers(passed)) take_away(other);
     }
-    if (const auto leaning = first_leaning(gone)) take_away(*leaning);
+    if (const auto leaning = first_leaning(stays)) take_away(*leaning);
   } while (seen < gone.size());
   charge_placed(+1);
   // Work that goes with them may stand in front of it in its strict queue.
@@ -215,13 +219,9 @@ bool Decisions::stands_without(const std::vector<WorkloadId>& all, WorkloadId id
       state_.queues[own.index()].spec.order == QueueOrder::kStrict &&
       std::any_of(gone.begin() + static_cast<std::ptrdiff_t>(all.size()), gone.end(),
                   [&](const WorkloadId other) { return state_.workloads[other.index()].queue == own; });
-  const bool stands = !is_behind && !is_blocked && std::find(gone.begin(), gone.end(), id) == gone.end() &&
-                      terms_hold(state_, placed);
-  while (gone.size() > all.size()) {
-    charge_start(gone.back(), +1);
-    gone.pop_back();
-  }
-  return stands;
+  const bool stands = !is_behind && !is_blocked && stays(id) && terms_hold(state_, placed);
+  for (std::size_t k = gone.size(); k-- > all.size();) charge_start(gone[k], +1);
+  return stands ? std::optional(gone) : std::nullopt;
 }
 
 // Work yields, or starts to stay, beside all that has started by now. If any of that were taken back, it might not have to, or not be
@@ -259,7 +259,7 @@ std::int64_t Decisions::take_back(const VictimPlan& plan) {
     cancel(victim.workload, 0, slots_of(victim));
     ++starts;
   }
-  cancel_behind();
+  cancel_behind([](const WorkloadId) { return true; });
   return starts;
 }
 
@@ -325,9 +325,11 @@ bool Decisions::start_fits(WorkloadId id) const {
   return fits && begun_in_turn(id);
 }
 
-void Decisions::cancel_starts(const std::vector<WorkloadId>& all, PlaneMask freed) {
-  for (const WorkloadId id : all) cancel(id, freed);
-  cancel_behind();
+// Those that do not go stand by the starts before them, whatever the slots that come behind them do to their spreads.
+void Decisions::cancel_starts(const std::vector<WorkloadId>& going, std::size_t all, PlaneMask freed) {
+  for (std::size_t k = 0; k < all; ++k) cancel(going[k], freed);
+  cancel_behind(
+      [&](const WorkloadId id) { return std::find(going.begin(), going.end(), id) != going.end(); });
 }
 
 }  // namespace berth::engine

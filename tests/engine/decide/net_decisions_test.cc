@@ -217,6 +217,34 @@ TEST(NetDecisions, AStartStandsBehindTheStartThatItIsNearTo) {
   ok(e.audit());
 }
 
+// The pods of `late` must be near to `mate`, and take the room of `borrower`. Where they are, `mate` is not spread among them any more. It
+// came before them, and stays.
+TEST(NetDecisions, AStartStaysWhoseSpreadIsBrokenByWhatComesBehindIt) {
+  Engine e;
+  ok(e.apply(TopologyUpsert{{"default", {"host"}}}));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("n1", 10, {{"host", "n1"}})));
+  ok(e.apply(gpu_node("n2", 1, {{"host", "n2"}})));
+  for (const char* name : {"a", "b"}) ok(e.apply(gpu_queue(name, "roof", 4)));
+  ok(e.apply(cohort("roof")));
+  ok(e.apply(gpu_queue("c", "", 2)));
+  Workload mate = gang_workload("mate", 1, 2, 0, "c");
+  mate.root.pod_sets.front().pod.selected = std::vector<std::string>{"red"};
+  CountedTerm spread{TermKind::kSpread, "blue", "host"};
+  spread.max_skew = 1;
+  mate.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{spread};
+  Workload late = gang_workload("late", 2, 2, -1, "b");
+  late.root.pod_sets.front().pod.selected = std::vector<std::string>{"blue"};
+  late.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "red", "host"}};
+  ok(e.apply(WorkloadUpsert{mate}));
+  ok(e.apply(gang("borrower", 1, 6, 1, "a")));
+  ok(e.apply(gang("first", 3, 3, 0, "b")));
+  ok(e.apply(WorkloadUpsert{late}));
+  EXPECT_EQ(kinds(e.decide(1000)), (std::map<std::string, DecisionKind>{{"mate", DecisionKind::kStart},
+                                                                        {"late", DecisionKind::kStart}}));
+  ok(e.audit());
+}
+
 // `first` of the strict queue "own" finds no node. "borrower" of "guest" makes it wait in the limit of firm work, so that `behind` may pass
 // it. `last` finds no room then. Without the borrower it would, and would be barred by `first` again.
 TEST(NetDecisions, NothingPassesWorkThatWaitedInALimitOfWhatIsTakenBack) {
