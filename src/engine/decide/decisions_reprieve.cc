@@ -180,12 +180,28 @@ void Decisions::keep(const Yield& yield) {
   state_.changed(yield.workload);
 }
 
-// It may have its room by a hold that has ended since, or its place by pods that end.
+// It may have its room by a hold that has ended since, or its place by pods that end. Where it has started, its growth stays behind it.
 void Decisions::tell_last(WorkloadId id) {
   const auto at = held_at_.find(id.value);
   if (at == held_at_.end() || was_needed(state_.workloads[id.index()].queue, at->second)) return;
-  out_.push_back(std::move(out_[at->second]));
-  out_[std::exchange(at->second, out_.size() - 1)].slots.clear();
+  const std::size_t decided = out_.size();
+  const auto put_last = [&](std::size_t k) {
+    Decision last = std::move(out_[k]);
+    out_[k].slots.clear();
+    out_.push_back(std::move(last));
+    return out_.size() - 1;
+  };
+  const std::size_t first = std::exchange(at->second, put_last(at->second));
+  const auto grown = begun_.find(id.value);
+  for (std::size_t k = first + 1; k < decided; ++k) {
+    const Decision& d = out_[k];
+    if (d.kind != DecisionKind::kStart || d.slots.empty() || d.workload != state_.workloads[id.index()].uid)
+      continue;
+    const std::size_t now = put_last(k);
+    if (grown == begun_.end()) continue;
+    std::replace(grown->second.decisions.begin(), grown->second.decisions.end(), k, now);
+    if (grown->second.start == k) grown->second.start = now;
+  }
 }
 
 // Its hold goes on, with fewer victims: it may have all its room by now.
