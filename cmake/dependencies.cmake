@@ -11,6 +11,10 @@ find_package(simdjson REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
+if(NOT BERTH_SANITIZE)  # a sanitizer brings an allocator of its own
+  pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
+  target_link_libraries(berth_flags INTERFACE PkgConfig::jemalloc)
+endif()
 
 if(BERTH_TESTS)
   find_package(GTest REQUIRED)

@@ -1,6 +1,5 @@
-// A queue of large items that gives its memory back while it drains, chunk by chunk. Chunks double in size up to kMostBytes. The
-// allocator takes such large ones from the system one by one (SpareMemory::set_up()). So a long queue leaves no holes in the heap. A
-// whole queue moves behind another one without a copy.
+// A queue of large items that gives its memory back while it drains, chunk by chunk. Chunks double in size up to kMostBytes. Such large
+// ones have pages of their own. So a long queue leaves no holes in the heap. A whole queue moves behind another one without a copy.
 //
 // Cost: O(1) per call, amortized; splice() O(1); each() O(items).
 #pragma once

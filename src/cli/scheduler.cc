@@ -19,7 +19,6 @@
 #include "dialect/intake/kueue_config.h"
 #include "dialect/objects/decode.h"
 #include "scheduler/loop/scheduler.h"
-#include "scheduler/wire/spare_memory.h"
 
 namespace berth::cli {
 namespace {
@@ -231,7 +230,6 @@ int run(const Options& o) {
   std::signal(SIGPIPE, SIG_IGN);
 
   const StartupCheck check(o, *config);
-  scheduler::SpareMemory::set_up();
   auto created = scheduler::Scheduler::create(*config, std::move(*options));
   if (!created) {
     fmt::print(stderr, "berth scheduler: {}\n", created.error().str());

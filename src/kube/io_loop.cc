@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <future>
 
@@ -120,6 +121,12 @@ void IoLoop::run_timers() {
   }
 }
 
+void IoLoop::keep_pace() {
+  if (pace_ == 0) return;
+  if (const Nanos left = woke_ + pace_ - boottime_ns(); left > 0)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+}
+
 void IoLoop::run() {
   // libcurl and OpenSSL may write to a socket whose other end is gone.
   sigset_t pipe;
@@ -132,6 +139,7 @@ void IoLoop::run() {
     run_posted();
     run_timers();
     each_turn_();
+    keep_pace();
     // The wait is bounded: epoll's own clock stands still while the machine is suspended, ours does not.
     Nanos due = boottime_ns() + 1000 * kNanosPerMs;
     if (!timers_.empty()) due = std::min(due, timers_.begin()->first.first);
@@ -139,6 +147,7 @@ void IoLoop::run() {
     const Nanos wait = std::max<Nanos>(due - boottime_ns(), 0);
     const int timeout = static_cast<int>((wait + kNanosPerMs - 1) / kNanosPerMs);
     const int n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+    if (pace_ != 0) woke_ = boottime_ns();
     for (int i = 0; i < n; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
       if (event.data.fd == event_) {

@@ -55,12 +55,16 @@ class IoLoop {
   void on_ready(Ready ready) { ready_ = std::move(ready); }
   // The loop wakes at this time at the latest (boottime_ns), once.
   void wake_at(Nanos due) { wake_at_ = due; }
+  // A turn begins this long after the one before at the earliest, so that sockets which become ready meanwhile are served together. A
+  // loop that has slept longer than that wakes at once. 0: no such bound.
+  void pace(Nanos least) { pace_ = least; }
 
  private:
   void run();
   void run_posted();
   void run_timers();
   void wake();
+  void keep_pace();
 
   int epoll_ = -1;
   int event_ = -1;
@@ -75,6 +79,8 @@ class IoLoop {
   std::map<TimerId, Task> timers_;
   std::uint64_t next_timer_ = 1;
   Nanos wake_at_ = 0;
+  Nanos pace_ = 0;
+  Nanos woke_ = 0;  // when the turn began
   Task each_turn_;
   Task at_end_;
   Ready ready_;

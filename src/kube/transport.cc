@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxErrorBody = 64 * 1024;
 constexpr DurationMs kPauseCheck = 5;
+constexpr std::size_t kMany = 8;  // requests on the wire, from which on TransportOptions::gather applies
 
 class CurlTransport;
 
@@ -300,6 +301,7 @@ void CurlTransport::turn() {
     if (arrived_.empty() && to_close_.empty() && !due && !room) break;
   }
   loop_.wake_at(curl_due_);
+  loop_.pace(in_flight_ >= kMany ? options_.gather * kNanosPerMs : 0);
 }
 
 void CurlTransport::start_waiting() {

@@ -102,6 +102,8 @@ using StreamId = std::uint64_t;
 struct TransportOptions {
   bool http2 = false;  // offer HTTP/2 in TLS (measured slower than HTTP/1.1 for small writes, docs)
   std::uint32_t max_in_flight = 300;  // requests on the wire, streams not counted
+  // Many requests on the wire: their answers and the streams are served at most once in this time. 0: as they come.
+  DurationMs gather = 0;
   DurationMs connect_timeout = 10 * kSecond;
   std::string user_agent = "berth";
   // Told of each answer with an HTTP status, of a stream when it begins and when it ends. On the I/O thread.

@@ -57,6 +57,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   std::size_t total() const { return in_flight[0] + in_flight[1] + in_flight[2]; }
   void note_limit() {
     stats.limit.store(static_cast<std::uint64_t>(concurrency.limit()), std::memory_order_relaxed);
+    stats.latency.store(concurrency.average(), std::memory_order_relaxed);
   }
   void note_queue(std::size_t c) {
     stats.queued[c].store(queues[c].size(), std::memory_order_relaxed);

@@ -79,6 +79,7 @@ struct WriterStats {
   std::atomic<std::uint64_t> ok{0}, conflict{0}, retried{0}, throttled{0}, unknown{0}, fenced{0}, dropped{0},
       failed{0};
   std::atomic<std::uint64_t> in_flight{0}, limit{0};
+  std::atomic<Nanos> latency{0};  // of one attempt, on average
   std::array<std::atomic<std::uint64_t>, kWriteClasses> queued{};
   // When the write that waits longest in the queue of this class was given to submit(); 0: none waits. On the clock of boottime_ns().
   std::array<std::atomic<Nanos>, kWriteClasses> oldest{};

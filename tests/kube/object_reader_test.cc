@@ -1,12 +1,12 @@
 #include "kube/object_reader.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/heap.h"
 #include "kube/api_status.h"
 #include "kube/protobuf_support.h"
 #include "kube/reflector.h"
@@ -208,8 +208,7 @@ TEST(ObjectReader, ABrokenPageIsNeverHalfAList) {
 }
 
 std::size_t bytes_in_use() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return heap_use().in_use;
 }
 
 TEST(ObjectReader, LargeEventsLeaveNoBuffersBehind) {

@@ -104,10 +104,10 @@ class ReflectorTest : public ::testing::TestWithParam<Way> {
       options.take_binary = [this](const Change& change, const BinaryObject& object) -> Status {
         EXPECT_TRUE(change.object.empty());
         if (refuse-- == 0) return fail(ErrorCode::kInvalid, "this one cannot be read");
-        std::string json;
-        BERTH_TRY(write_json(object, json));
+        std::string text;
+        BERTH_TRY(write_json(object, text));
         Change with_json = change;
-        with_json.object = json;
+        with_json.object = text;
         mirror(with_json);
         return {};
       };

@@ -60,6 +60,21 @@ TEST(Transport, ManyAtOnceEachAnsweredOnce) {
   EXPECT_LE(api.connections(), 16u);
 }
 
+TEST(Transport, GathersOnlyWhileManyRequestsAreOnTheWire) {
+  FakeApiServer api;
+  auto transport = *Transport::create(api.config(), {.max_in_flight = 64, .gather = 300});
+  const Nanos begin = boottime_ns();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(transport->call({.path = "/version"}).status, 200);
+  EXPECT_LT(boottime_ns() - begin, 10 * 300 * kNanosPerMs) << "one at a time";
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 64; ++i) {
+    transport->submit({.path = "/version"}, [&](Response&& r) {
+      if (r.status == 200) answered.fetch_add(1);
+    });
+  }
+  EXPECT_TRUE(wait_for([&] { return answered.load() == 64; }));
+}
+
 TEST(Transport, TimesOutAndSaysThatItWasSent) {
   FakeApiServer api;
   api.add_fault({.kind = FaultKind::kDelay, .delay_ms = 3000});

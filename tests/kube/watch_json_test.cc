@@ -1,11 +1,11 @@
 #include "kube/watch_json.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <string>
 #include <vector>
 
+#include "base/heap.h"
 #include "kube/api_status.h"
 #include "kube/reflector.h"
 
@@ -35,17 +35,15 @@ TEST(LineSplitter, AnyCutGivesTheSameLines) {
   }
 }
 
-// Bytes that this process has in use; 0 under a sanitizer's allocator.
 std::size_t in_use() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return heap_use().in_use;
 }
 
 TEST(WatchJson, LargeLinesLeaveNoBuffersBehind) {
   if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   LineSplitter splitter(8 * kMiB);
-  WatchJson json;
+  WatchJson watch;
   const std::string text = R"({"object":{"metadata":{"name":"p","labels":{"x":")" +
                            std::string(2 * kMiB, 'x') + R"("}}},"type":"ADDED"})" + "\n";
   const std::size_t before = in_use();
@@ -53,10 +51,10 @@ TEST(WatchJson, LargeLinesLeaveNoBuffersBehind) {
   for (const std::string_view piece :
        {std::string_view(text).substr(0, kMiB), std::string_view(text).substr(kMiB)}) {
     ASSERT_TRUE(splitter.feed(piece, [&](std::string_view line) {
-      const auto read = json.line(line);
-      EXPECT_TRUE(read && json.meta(read->object));
+      const auto read = watch.line(line);
+      EXPECT_TRUE(read && watch.meta(read->object));
       during = in_use();
-      json.let_go();
+      watch.let_go();
       return true;
     }));
   }
@@ -76,46 +74,46 @@ TEST(LineSplitter, RefusesLongLines) {
 }
 
 TEST(WatchJson, LinesInBothForms) {
-  WatchJson json;
+  WatchJson watch;
   const std::string fast = padded(R"({"type":"ADDED","object":{"metadata":{"name":"x"}}})");
-  const auto a = json.line(fast);
+  const auto a = watch.line(fast);
   ASSERT_TRUE(a);
   EXPECT_EQ(a->type, WatchType::kAdded);
   EXPECT_EQ(a->object, R"({"metadata":{"name":"x"}})");
   const std::string slow = padded(R"( { "object" : {"metadata":{"name":"y"}} , "type" : "DELETED" } )");
-  const auto b = json.line(slow);
+  const auto b = watch.line(slow);
   ASSERT_TRUE(b) << b.error().str();
   EXPECT_EQ(b->type, WatchType::kDeleted);
   EXPECT_EQ(b->object, R"({"metadata":{"name":"y"}})");
   for (const char* bad : {"{}", "nonsense", R"({"type":"OTHER","object":{}})",
                           R"({"type":"ADDED","object":3})", R"({"type":"ADDED"})"}) {
     const std::string text = padded(bad);
-    EXPECT_FALSE(json.line(text)) << bad;
+    EXPECT_FALSE(watch.line(text)) << bad;
   }
 }
 
 TEST(WatchJson, Meta) {
-  WatchJson json;
+  WatchJson watch;
   const std::string text = padded(
       R"({"kind":"Pod","spec":{"a":[1,{"metadata":{"name":"no"}}]},"metadata":{"labels":{"name":"no"},"name":"p\u0031",)"
       R"("namespace":"ns","uid":"u","resourceVersion":"7"}})");
-  const auto meta = json.meta(text);
+  const auto meta = watch.meta(text);
   ASSERT_TRUE(meta) << meta.error().str();
   EXPECT_EQ(meta->name, "p1");
   EXPECT_EQ(meta->ns, "ns");
   EXPECT_EQ(meta->uid, "u");
   EXPECT_EQ(meta->resource_version, "7");
   const std::string bad = padded(R"({"metadata":{"name":3}})");
-  EXPECT_FALSE(json.meta(bad));
+  EXPECT_FALSE(watch.meta(bad));
 }
 
 TEST(WatchJson, Pages) {
-  WatchJson json;
+  WatchJson watch;
   std::string body =
       R"({"kind":"PodList","metadata":{"resourceVersion":"5","continue":"tok"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})";
   std::vector<std::string> names;
-  const auto page = json.page(body, [&](std::string_view object) -> Status {
-    names.emplace_back(json.meta(object)->name);
+  const auto page = watch.page(body, [&](std::string_view object) -> Status {
+    names.emplace_back(watch.meta(object)->name);
     return {};
   });
   ASSERT_TRUE(page) << page.error().str();
@@ -123,9 +121,9 @@ TEST(WatchJson, Pages) {
   EXPECT_EQ(page->next, "tok");
   EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
   std::string empty = R"({"metadata":{"resourceVersion":"5"},"items":null})";
-  EXPECT_TRUE(json.page(empty, [](std::string_view) -> Status { return {}; }));
+  EXPECT_TRUE(watch.page(empty, [](std::string_view) -> Status { return {}; }));
   std::string truncated = body.substr(0, body.size() - 20);
-  EXPECT_FALSE(json.page(truncated, [](std::string_view) -> Status { return {}; }));
+  EXPECT_FALSE(watch.page(truncated, [](std::string_view) -> Status { return {}; }));
 }
 
 // Half a list would free the room of the rest. The last two were found by tests/fuzz.
@@ -137,13 +135,13 @@ TEST(WatchJson, ABrokenListIsNeverHalfAList) {
       R"({"metadata":{"resourceVersion":"5" "continue":"c"},"items":[{"metadata":{"name":"a"}}]})",
       R"({"kind":"PodList","metadata":{"resourceVersires":"x":"ann":40pe":"B":""}}}{"t":"B","object":{"kind":,"resourceVersion":"5"}}]})",
       R"({"kind":"PodList","metadata":{"resourceVersion":"5","continue":,"items":[{"metadatatems":}}}}}}}}[{"metadata":{"name":"a"}}]})"};
-  WatchJson json;
+  WatchJson watch;
   for (std::string body : broken) {
     const std::string shown = body;
-    EXPECT_FALSE(json.page(body, [](std::string_view) -> Status { return {}; })) << shown;
+    EXPECT_FALSE(watch.page(body, [](std::string_view) -> Status { return {}; })) << shown;
   }
   const std::string meta = padded(R"({"metadata":{"name":"a":3,"uid":"u"}})");
-  EXPECT_FALSE(json.meta(meta));
+  EXPECT_FALSE(watch.meta(meta));
 }
 
 TEST(WatchJson, EndOfInitialEvents) {

@@ -1,11 +1,11 @@
 // Memory follows the size of objects, whatever they are made of, and is given back when they are gone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/heap.h"
 #include "observe/follower.h"
 #include "scheduler/wire/spare_memory.h"
 #include "scheduler/world_support.h"
@@ -16,10 +16,8 @@ namespace {
 using nlohmann::json;
 using testing::World;
 
-// Bytes that this process has in use.
 std::size_t in_use() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return heap_use().in_use;
 }
 
 // One kind of content: `add` puts the entry of this number into a pod, made different from every other pod's by `mark`.

@@ -1,11 +1,12 @@
 #include "scheduler/wire/inbox.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/heap.h"
 
 namespace berth::scheduler {
 namespace {
@@ -90,10 +91,7 @@ TEST(Inbox, ObjectsHaveReadableBytesBehindThem) {
 }
 
 TEST(Inbox, GivesItsBuffersBackOnceBatchesAreSmall) {
-  const auto in_use = [] {
-    const struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-  };
+  const auto in_use = [] { return heap_use().in_use; };
   if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   Inbox inbox;
