@@ -11,6 +11,9 @@
 #include <future>
 
 namespace berth::kube {
+namespace {
+constexpr int kMostRounds = 64;
+}  // namespace
 
 IoLoop::IoLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   epoll_event event{};
@@ -121,6 +124,17 @@ void IoLoop::run_timers() {
   }
 }
 
+void IoLoop::serve(std::span<const epoll_event> events) {
+  for (const epoll_event& event : events) {
+    if (event.data.fd == event_) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const auto got = read(event_, &count, sizeof count);
+    } else if (ready_) {
+      ready_(event.data.fd, event.events);
+    }
+  }
+}
+
 void IoLoop::keep_pace() {
   if (pace_ == 0) return;
   if (const Nanos left = woke_ + pace_ - boottime_ns(); left > 0)
@@ -146,16 +160,13 @@ void IoLoop::run() {
     if (wake_at_ != 0) due = std::min(due, wake_at_);
     const Nanos wait = std::max<Nanos>(due - boottime_ns(), 0);
     const int timeout = static_cast<int>((wait + kNanosPerMs - 1) / kNanosPerMs);
-    const int n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+    int n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
     if (pace_ != 0) woke_ = boottime_ns();
-    for (int i = 0; i < n; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.fd == event_) {
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto got = read(event_, &count, sizeof count);
-      } else if (ready_) {
-        ready_(event.data.fd, event.events);
-      }
+    // A socket may give one piece at a time, and be ready again at once: a paced turn takes what is there already.
+    for (int round = 0; n > 0; ++round) {
+      serve({events.data(), static_cast<std::size_t>(n)});
+      if (pace_ == 0 || round == kMostRounds) break;
+      n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
     }
   }
   std::vector<Task> left;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -65,6 +66,7 @@ class IoLoop {
   void run_timers();
   void wake();
   void keep_pace();
+  void serve(std::span<const epoll_event> events);
 
   int epoll_ = -1;
   int event_ = -1;

@@ -1,10 +1,15 @@
 #include "kube/io_loop.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
+
+#include "kube/wait_support.h"
 
 namespace berth::kube {
 namespace {
@@ -50,6 +55,28 @@ TEST(IoLoop, WakesAtOnceWhenItHasSleptLongerThanItsPace) {
   const Nanos posted = boottime_ns();
   loop.run_sync([] {});
   EXPECT_LT(boottime_ns() - posted, kPace / 2);
+}
+
+TEST(IoLoop, TakesWhatIsThereAlreadyWithoutWaitingForItsPace) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::string bytes(1000, 'x');
+  ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), 1000);
+  IoLoop loop;
+  std::atomic<int> got{0};
+  loop.on_ready([&](int fd, std::uint32_t) {
+    char one = 0;
+    if (read(fd, &one, 1) == 1) ++got;
+  });
+  loop.start([] {}, [] {});
+  loop.run_sync([&] {
+    loop.pace(50 * kNanosPerMs);
+    loop.watch(ends[0], EPOLLIN, false);
+  });
+  EXPECT_TRUE(testing::wait_for([&] { return got == 1000; }, milliseconds(2000))) << got << " in 40 paces";
+  loop.stop();
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace
