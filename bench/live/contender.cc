@@ -17,6 +17,9 @@ std::vector<Contender> contenders(const std::string& self, const std::string& be
                  .scheduler = kBlindScheduler,
                  .command = {self, "blind-binder", "--kubeconfig", "{kubeconfig}", "--in-flight",
                              std::to_string(in_flight)}});
+  all.push_back(all.back());
+  all.back().name = "blind-released";
+  all.back().released = true;
   all.push_back({.name = "kube-scheduler", .scheduler = "default-scheduler", .kube_scheduler = true});
   all.push_back({.name = "kueue", .scheduler = "default-scheduler", .kube_scheduler = true, .kueue = true});
   if (!berth.empty()) {

@@ -22,10 +22,11 @@ struct Contender {
   bool kube_scheduler = false;       // else `command`
   bool kueue = false;                // beside Kueue's manager, which is counted with it
   bool watched = false;              // dashboards are open
+  bool released = false;             // its Jobs are made suspended, and the benchmark releases each at once
   std::vector<std::string> command;  // "{kubeconfig}" stands for the path of the kubeconfig
 };
 
-// blind, kube-scheduler, kueue (its manager, and kube-scheduler), berth-null (no thinking but the whole live loop), berth, berth-watched (with open dashboards). `self` is this program, for the blind
+// blind, blind-released, kube-scheduler, kueue (its manager, and kube-scheduler), berth-null (no thinking but the whole live loop), berth, berth-watched (with open dashboards). `self` is this program, for the blind
 // binder; `berth` the path of Berth's program, whose contenders are left out where it is empty.
 std::vector<Contender> contenders(const std::string& self, const std::string& berth,
                                   const std::vector<std::string>& berth_args,

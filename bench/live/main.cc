@@ -220,9 +220,11 @@ int run(int argc, char** argv) {
   app.add_option("--scenarios", scenarios, "S1 to S5; with constraints C1, C2, C3; with queues Q1 to Q6")
       ->delimiter(',')
       ->check(CLI::IsMember(kScenarios));
-  app.add_option("--contenders", names, "blind, kube-scheduler, kueue, berth-null, berth, berth-watched")
+  app.add_option("--contenders", names,
+                 "blind, blind-released (Q1), kube-scheduler, kueue, berth-null, berth, berth-watched")
       ->delimiter(',')
-      ->check(CLI::IsMember({"blind", "kube-scheduler", "kueue", "berth-null", "berth", "berth-watched"}));
+      ->check(CLI::IsMember(
+          {"blind", "blind-released", "kube-scheduler", "kueue", "berth-null", "berth", "berth-watched"}));
   app.add_option("--berth", berth, "path of the berth program")->check(CLI::ExistingFile);
   app.add_option("--berth-args", berth_args, "further arguments of `berth scheduler`");
   app.add_option("--null-args", null_args, "arguments of `berth scheduler` that make it not think");

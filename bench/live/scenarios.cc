@@ -201,10 +201,8 @@ class Run {
     if (work_.queued()) BERTH_TRY(make_queues(*cluster_, kQueues, scale_.jobs * kPods / kQueues));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
-    std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.jobs; ++i) bodies.push_back(work_.job(i, kPods, kQueues));
     start_ = Clock::now();
-    BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
+    BERTH_TRY(work_.create_jobs(*cluster_, scale_.jobs, kPods, kQueues));
     BERTH_ASSIGN(outcome_.finished, wait_for_binds(scale_.jobs * kPods));
     return finish_backlog();
   }
@@ -557,6 +555,7 @@ class Run {
 }  // namespace
 
 bool applies(Scenario scenario, const Contender& contender) {
+  if (contender.released) return scenario == Scenario::kQ1;  // the others release no Job that Berth releases
   if (contender.kueue && scenario != Scenario::kQ5 && scenario != Scenario::kQ6) return false;
   switch (scenario) {
     case Scenario::kS1:

@@ -53,7 +53,19 @@ std::string Work::job(std::size_t i, std::size_t pods, std::size_t queues) const
       R"("suspend":{},"template":{{"spec":{{"schedulerName":"{}","restartPolicy":"Never","containers":[{{"name":"main","image":)"
       R"("image","resources":{{"requests":{{"cpu":"1","memory":"1Gi"}},"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}}}}}})",
       i, queued_ ? fmt::format(R"(,"labels":{{"kueue.x-k8s.io/queue-name":"team-{}"}})", i % queues) : "",
-      pods, pods, queued_, contender_.scheduler);
+      pods, pods, queued_ || contender_.released, contender_.scheduler);
+}
+
+Status Work::create_jobs(e2e::TestCluster& cluster, std::size_t count, std::size_t pods,
+                         std::size_t queues) const {
+  static const std::string kJobs = "/apis/batch/v1/namespaces/default/jobs";
+  return e2e::for_each_parallel(
+      cluster.endpoint(), count, 32, [&](e2e::ApiClient& api, std::size_t i) -> Status {
+        BERTH_TRY(e2e::expect_ok(api.post(kJobs, job(i, pods, queues)), "making a Job"));
+        if (!contender_.released) return {};
+        return e2e::expect_ok(api.patch(fmt::format("{}/job-{}", kJobs, i), R"({"spec":{"suspend":false}})"),
+                              "releasing a Job");
+      });
 }
 
 std::string Work::jobset(std::size_t i, bool queued, bool suspended) const {

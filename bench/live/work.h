@@ -25,6 +25,9 @@ class Work {
   std::vector<std::string> gang_pods(const std::string& name, std::size_t gangs, const std::string& priority,
                                      bool interleave = false) const;
   std::string job(std::size_t i, std::size_t pods, std::size_t queues) const;
+  // `count` of them, 32 at once; released where the contender has it so.
+  Status create_jobs(e2e::TestCluster& cluster, std::size_t count, std::size_t pods,
+                     std::size_t queues) const;
   // Suspended, of one Job of kGang pods; `queued`: in the queue team-0.
   std::string jobset(std::size_t i, bool queued, bool suspended) const;
 
