@@ -32,7 +32,7 @@ constexpr std::array<std::size_t, kWriteClasses> kLeastParts = {0, 3, 1};
 struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
   Impl(Transport& t, WriterOptions o)
       : transport(t), options(std::move(o)), concurrency(options.concurrency), random(options.seed) {
-    note_limit();
+    note_concurrency();
   }
 
   Transport& transport;
@@ -55,7 +55,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     return static_cast<std::size_t>(pending.write.write_class);
   }
   std::size_t total() const { return in_flight[0] + in_flight[1] + in_flight[2]; }
-  void note_limit() {
+  void note_concurrency() {
     stats.limit.store(static_cast<std::uint64_t>(concurrency.limit()), std::memory_order_relaxed);
     stats.latency.store(concurrency.average(), std::memory_order_relaxed);
   }
@@ -275,7 +275,7 @@ struct Writer::Impl : std::enable_shared_from_this<Writer::Impl> {
     } else if (!response.fenced) {
       concurrency.answered(now, response.latency, before);
     }
-    note_limit();
+    note_concurrency();
     if (response.status == 429 && !budget) {
       stats.throttled.fetch_add(1, std::memory_order_relaxed);
       const DurationMs wait =

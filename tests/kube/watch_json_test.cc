@@ -35,31 +35,27 @@ TEST(LineSplitter, AnyCutGivesTheSameLines) {
   }
 }
 
-std::size_t in_use() {
-  return heap_use().in_use;
-}
-
 TEST(WatchJson, LargeLinesLeaveNoBuffersBehind) {
-  if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
+  if (heap_use().in_use == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   LineSplitter splitter(8 * kMiB);
   WatchJson watch;
   const std::string text = R"({"object":{"metadata":{"name":"p","labels":{"x":")" +
                            std::string(2 * kMiB, 'x') + R"("}}},"type":"ADDED"})" + "\n";
-  const std::size_t before = in_use();
+  const std::size_t before = heap_use().in_use;
   std::size_t during = 0;
   for (const std::string_view piece :
        {std::string_view(text).substr(0, kMiB), std::string_view(text).substr(kMiB)}) {
     ASSERT_TRUE(splitter.feed(piece, [&](std::string_view line) {
       const auto read = watch.line(line);
       EXPECT_TRUE(read && watch.meta(read->object));
-      during = in_use();
+      during = heap_use().in_use;
       watch.let_go();
       return true;
     }));
   }
   EXPECT_GT(during, before + 2 * kMiB);
-  EXPECT_LT(in_use(), before + kMiB / 2);
+  EXPECT_LT(heap_use().in_use, before + kMiB / 2);
 }
 
 TEST(LineSplitter, RefusesLongLines) {

@@ -16,10 +16,6 @@ namespace {
 using nlohmann::json;
 using testing::World;
 
-std::size_t in_use() {
-  return heap_use().in_use;
-}
-
 // One kind of content: `add` puts the entry of this number into a pod, made different from every other pod's by `mark`.
 struct Content {
   const char* name;
@@ -176,7 +172,7 @@ Cost cost_of(const Content& content, int pods, std::size_t bytes, int entries = 
   w.outbox.sent.clear();
   w.outbox.sent.shrink_to_fit();
   follower.catch_up();
-  const std::size_t before = in_use();
+  const std::size_t before = heap_use().in_use;
   std::size_t total = 0;
   for (int i = 0; i < pods; ++i) {
     const std::string pod = pod_of(content, i, bytes, entries);
@@ -190,7 +186,9 @@ Cost cost_of(const Content& content, int pods, std::size_t bytes, int entries = 
   w.outbox.sent.shrink_to_fit();
   follower.catch_up();
   Cost out;
-  const auto grown = [&] { return in_use() > before ? static_cast<double>(in_use() - before) : 0; };
+  const auto grown = [&] {
+    return heap_use().in_use > before ? static_cast<double>(heap_use().in_use - before) : 0;
+  };
   out.held = grown() / static_cast<double>(total);
   for (int i = 0; i < pods; ++i) {
     w.pod_gone(fmt::format("p{}", i));
@@ -210,7 +208,7 @@ Cost cost_of(const Content& content, int pods, std::size_t bytes, int entries = 
 
 // docs/performance.md has this table.
 TEST(Memory, FollowsTheSizeOfObjectsWhateverTheyAreMadeOf) {
-  if (in_use() == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
+  if (heap_use().in_use == 0) GTEST_SKIP() << "the allocator of this build counts nothing";
   fmt::print(
       "| 30 pods of 350 kB of | bytes held per byte | a minute after | 60 entries each: held | after |\n");
   for (const Content& content : contents()) {
