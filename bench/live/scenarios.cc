@@ -303,9 +303,7 @@ class Run {
     BERTH_TRY(make_queues(*cluster_, 1, 0));
     BERTH_TRY(observer_->start());
     BERTH_TRY(start_and_settle());
-    std::vector<std::string> bodies;
-    for (std::size_t i = 0; i < scale_.waiting; ++i) bodies.push_back(work_.job(i, 1, 1));
-    BERTH_TRY(cluster_->create_all("/apis/batch/v1/namespaces/default/jobs", bodies, 32));
+    BERTH_TRY(work_.create_jobs(*cluster_, scale_.waiting, 1, 1));
     outcome_.after_last_pod_s = seconds_between(start_, Clock::now());
     // Until its memory is what it was five seconds before: all are read, and their reasons written.
     const auto end = Clock::now() + seconds(scale_.time_limit_s);

@@ -15,8 +15,8 @@
 //
 // and with Kueue's queues, for Berth; the others do the same work without any queue:
 //
-//   Q1  2,000 Jobs of 4 pods, 500 in each of four LocalQueues, made suspended while the scheduler runs (the others: made to run); the
-//       Job controller makes their pods
+//   Q1  2,000 Jobs of 4 pods, 500 in each of four LocalQueues, made suspended while the scheduler runs (the others: made to run, or with
+//       blind-released released by the benchmark); the Job controller makes their pods
 //   Q2  8,000 pods wait in a ClusterQueue that is stopped, and have been told why; then it is released (the others: S1)
 //   Q3  S3 within one ClusterQueue, whose preemption is LowerPriority
 //   Q4  100,000 suspended Jobs of one pod wait for a ClusterQueue without free quota: memory
