@@ -58,6 +58,13 @@ class Checker {
     ReasonCode why = ReasonCode::kNone;
   };
 
+  // Starts of this round from the line that took queues beyond their own quota.
+  struct Began {
+    Slots slots;
+    std::set<std::pair<std::string, FlavorResource>> beyond;
+    bool least_borrows = false;  // also without its surplus
+  };
+
   static std::string check_net(const std::vector<Decision>& decisions);
   struct Own {
     std::vector<std::string> flavors;
@@ -65,7 +72,8 @@ class Checker {
   };
   std::vector<Own> flavors_within_own(const WorkloadRecord& w) const;
   bool could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const;
-  void note_beyond_own(const Decision& d, const WorkloadRecord& w);
+  Began beyond_own(const WorkloadRecord& w, const Slots& slots) const;
+  void note_beyond_own(const Decision& d, WorkloadRecord& w);
   Slots surplus_of(const WorkloadRecord& w, const Slots& began) const;
   bool borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const;
   std::string start(const Decision& d, Coverage& coverage);
@@ -136,11 +144,6 @@ class Checker {
   std::set<std::string> released_;  // holds that ended in this round
   std::set<std::string> lacking_;   // work that lacked room after the round before
   std::set<std::string> started_;   // anew, without a hold, in this round
-  // Starts of this round from the line that took queues beyond their own quota.
-  struct Began {
-    Slots slots;
-    std::set<std::pair<std::string, FlavorResource>> beyond;
-  };
   std::map<std::string, Began> began_;
 };
 

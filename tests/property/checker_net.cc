@@ -91,24 +91,37 @@ bool Checker::could_start_now(const std::string& uid, const std::vector<std::str
   });
 }
 
-// With its slots placed: which queues use more than their own quota of what they take?
-void Checker::note_beyond_own(const Decision& d, const WorkloadRecord& w) {
-  if (!ledger_.limited(w.spec.queue)) return;
-  Began began;
-  for (const SlotPlacement& p : d.slots) {
-    began.slots.emplace_back(p.pod_set, p.index);
-    for (const auto& [pair, amount] :
-         w.sets[began.slots.back().first][began.slots.back().second].taken.charges) {
+// With its slots placed: which queues use more than their own quota of what these take?
+Checker::Began Checker::beyond_own(const WorkloadRecord& w, const Slots& slots) const {
+  Began began{slots, {}, false};
+  for (const auto& [set, index] : slots) {
+    for (const auto& [pair, amount] : w.sets[set][index].taken.charges) {
       for (const std::string& queue : ledger_.chain(w.spec.queue)) {
         if (amount > 0 && ledger_.usage(queue, pair, When::kAfter) > ledger_.subtree_quota(queue, pair))
           began.beyond.emplace(queue, pair);
       }
     }
   }
+  return began;
+}
+
+// Growth is told with the start that it joins, and may have come behind starts that are told behind both.
+void Checker::note_beyond_own(const Decision& d, WorkloadRecord& w) {
+  if (!ledger_.limited(w.spec.queue)) return;
+  Slots slots;
+  for (const SlotPlacement& p : d.slots) slots.emplace_back(p.pod_set, p.index);
+  const Began began = beyond_own(w, slots);
   if (began.beyond.empty()) return;
+  std::vector<SlotRecord> surplus;
+  const Slots beside = surplus_of(w, slots);
+  for (const auto& [set, index] : beside) surplus.push_back(std::exchange(w.sets[set][index], SlotRecord{}));
+  const bool least_borrows = !beyond_own(w, slots).beyond.empty();
+  for (std::size_t k = 0; k < beside.size(); ++k)
+    w.sets[beside[k].first][beside[k].second] = std::move(surplus[k]);
   Began& all = began_[d.workload];
   all.slots.insert(all.slots.end(), began.slots.begin(), began.slots.end());
   all.beyond.insert(began.beyond.begin(), began.beyond.end());
+  all.least_borrows = all.least_borrows || least_borrows;
 }
 
 // Whether what started of it in this round runs on borrowed quota of what is asked for there, that it has from the queue's side.
@@ -206,7 +219,7 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
         for (std::size_t k = 0; k < slots.size(); ++k) s.sets[slots[k].first][slots[k].second] = before[k];
         before.clear();
       };
-      // Where its least counts are within its own quota, it borrows for its surplus alone. So much of that as is borrowed stands
+      // Where its least counts were within its own quota, it borrows for its surplus alone. So much of that as is borrowed stands
       // behind.
       const auto still_borrows = [&] { return std::any_of(beside.begin(), beside.end(), borrows); };
       Slots slots;
@@ -215,7 +228,7 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
         slots.push_back(slot);
         take_away({slot});
       }
-      if (still_borrows()) {
+      if (still_borrows() && began.least_borrows) {
         put_back(slots);
         slots = began.slots;
         take_away(slots);

@@ -364,5 +364,17 @@ TEST_F(YieldTest, DrainAndWithdrawalNeedTheirCause) {
   EXPECT_EQ(decide({evict_low(ReasonCode::kWithdrawn, "")}), "");
 }
 
+TEST_F(YieldTest, AHoldThatHasEndedIsNotWithdrawn) {
+  ASSERT_EQ(decide({evict_low(), hold("high", {{"n1", 1}})}), "");
+  tell(Withdraw{"high", "why"});
+  Workload high = gang("high", "a", 1, 1);
+  high.active = false;
+  tell(WorkloadUpsert{high});
+  high.active = true;
+  tell(WorkloadUpsert{high});
+  tell(WorkloadRemove{"low"});
+  EXPECT_EQ(decide({start("high", {{"n1", 1}})}), "");
+}
+
 }  // namespace
 }  // namespace berth::property

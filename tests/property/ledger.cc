@@ -216,6 +216,7 @@ void Ledger::upsert(const Workload& workload) {
       if (slot.state == SlotState::kHeld) slot = SlotRecord{SlotState::kWaiting, {}};
     }
   }
+  if (w.active() == 0) w.withdrawn = false;  // its hold has ended
 }
 
 // Whether these devices are there, each once, and as many of each kind as it asks for.

@@ -43,7 +43,8 @@ struct Step {
   bool came = true;
 };
 
-// Starts that come one after the other, between evictions that come when they are told.
+// Starts that come one after the other, between evictions that come when they are told. Each is near to pods that are there then, and
+// pods that end are there. Once those are gone all that started is there, whatever its turn was.
 class Turns {
  public:
   Turns(State& state, const std::vector<Decision>& decisions, std::span<const std::size_t> without)
@@ -136,7 +137,8 @@ class Turns {
     if (step.evictions > evictions_ || (step.after && !steps_[*step.after].came) || --tries_ < 0)
       return false;
     count(step, true);
-    step.came = !step.by_others || terms_hold(state_, step.slots);
+    step.came = !step.by_others || (state_.accounts.all_come(step.slots, kNowBit) &&
+                                    state_.accounts.fit_in_turn(step.slots, Mode::kStart));
     if (!step.came) {
       count(step, false);
       return false;

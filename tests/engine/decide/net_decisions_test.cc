@@ -189,32 +189,59 @@ TEST_F(NeedlessEviction, StandsWhereItsRoomHasBeenTaken) {
   ok(e.audit());
 }
 
-// A hold near to another hold starts by a pod that starts behind it: so it is told behind that pod.
-TEST(NetDecisions, AStartStandsBehindTheStartThatItIsNearTo) {
-  Engine e;
-  ok(e.apply(TopologyUpsert{{"default", {"zone", "host"}}}));
-  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
-  ok(e.apply(gpu_node("n1", 8, {{"host", "n1"}, {"zone", "z1"}})));
-  ok(e.apply(gpu_queue("q", "", 32)));
-  ok(e.apply(gang("sole", 1, 5, 0, "q")));
-  ASSERT_EQ(e.decide(1000).size(), 1U);
-  const auto of_team = [](const std::string& uid, int gpus, int priority) {
+// `large` is of the team, and evicts `sole`. `next` must be near to a pod of the team, gets a hold by that of `large`, and starts by `mate`,
+// which starts behind it.
+class StartOfAHold : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ok(e.apply(TopologyUpsert{{"default", {"zone", "host"}}}));
+    ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+    ok(e.apply(gpu_node("n1", 8, {{"host", "n1"}, {"zone", "z1"}})));
+    ok(e.apply(gpu_queue("q", "", 32)));
+    ok(e.apply(gang("sole", 1, 5, 0, "q")));
+    ASSERT_EQ(e.decide(1000).size(), 1U);
+    next.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "team", "zone"}};
+  }
+  static Workload of_team(const std::string& uid, int gpus, int priority) {
     Workload w = gang_workload(uid, 1, gpus, priority, "q");
     w.root.pod_sets.front().pod.selected = std::vector<std::string>{"team"};
     return w;
-  };
+  }
+  void expect_mate_before_next() {
+    ok(e.apply(WorkloadUpsert{of_team("large", 4, 100)}));
+    ok(e.apply(WorkloadUpsert{next}));
+    ok(e.apply(WorkloadUpsert{mate}));
+    std::vector<std::pair<std::string, DecisionKind>> told;
+    for (const Decision& d : e.decide(3000)) told.emplace_back(d.workload, d.kind);
+    EXPECT_EQ(told, (std::vector<std::pair<std::string, DecisionKind>>{{"sole", DecisionKind::kEvict},
+                                                                       {"large", DecisionKind::kHold},
+                                                                       {"mate", DecisionKind::kStart},
+                                                                       {"next", DecisionKind::kStart}}));
+    ok(e.audit());
+  }
+
+  Engine e;
   Workload next = gang_workload("next", 1, 0, 20, "q");
-  next.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "team", "zone"}};
-  ok(e.apply(WorkloadUpsert{of_team("large", 4, 100)}));
-  ok(e.apply(WorkloadUpsert{next}));
-  ok(e.apply(WorkloadUpsert{of_team("mate", 0, 10)}));
-  std::vector<std::pair<std::string, DecisionKind>> told;
-  for (const Decision& d : e.decide(2000)) told.emplace_back(d.workload, d.kind);
-  EXPECT_EQ(told, (std::vector<std::pair<std::string, DecisionKind>>{{"sole", DecisionKind::kEvict},
-                                                                     {"large", DecisionKind::kHold},
-                                                                     {"mate", DecisionKind::kStart},
-                                                                     {"next", DecisionKind::kStart}}));
-  ok(e.audit());
+  Workload mate = of_team("mate", 0, 10);
+};
+
+TEST_F(StartOfAHold, StandsBehindTheStartThatItIsNearTo) {
+  expect_mate_before_next();
+}
+
+// `mate` is near to a pod that ends, and near to `next` once that has gone.
+TEST_F(StartOfAHold, AlsoWhereThatStartIsNearToIt) {
+  Workload ending = gang_workload("ending", 1, 0, 0, "q");
+  ending.root.pod_sets.front().pod.selected = next.root.pod_sets.front().pod.selected =
+      std::vector<std::string>{"guide"};
+  mate.root.pod_sets.front().pod.terms = std::vector<CountedTerm>{{TermKind::kNear, "guide", "host"}};
+  ok(e.apply(WorkloadUpsert{ending}));
+  ASSERT_EQ(e.decide(1500).size(), 1U);
+  ok(e.apply(Withdraw{"ending", "a member could not be bound"}));
+  ending.active = false;
+  ok(e.apply(WorkloadUpsert{ending}));
+  ASSERT_EQ(e.decide(2000).size(), 1U);
+  expect_mate_before_next();
 }
 
 // The pods of `late` must be near to `mate`, and take the room of `borrower`. Where they are, `mate` is not spread among them any more. It
