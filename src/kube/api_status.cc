@@ -52,11 +52,11 @@ std::string_view http_phrase(int status) {
 }
 
 bool parse_api_status(std::string_view body, ApiStatus& out) {
-  std::string json;
+  Result<std::string> json("");
   if (is_binary(body)) {
-    const auto object = open_envelope(body);
-    if (!object || !write_json(*object, json)) return false;
-    body = json;
+    json = json_of_envelope(body);
+    if (!json) return false;
+    body = *json;
   }
   simdjson::dom::parser parser;
   simdjson::dom::element root;

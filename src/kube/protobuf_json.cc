@@ -289,4 +289,11 @@ Status write_json(const BinaryObject& object, std::string& out) {
   return write_json(*message, object.bytes, object.api_version, object.kind, out);
 }
 
+Result<std::string> json_of_envelope(std::string_view text) {
+  BERTH_ASSIGN(const BinaryObject object, open_envelope(text));
+  std::string out;
+  BERTH_TRY(write_json(object, out));
+  return out;
+}
+
 }  // namespace berth::kube

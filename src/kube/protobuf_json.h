@@ -32,5 +32,6 @@ Status write_json(const Message& message, std::string_view bytes, std::string_vi
                   std::string_view kind, std::string& out);
 // The same for what stands in an envelope; kInvalid where its kind is not known.
 Status write_json(const BinaryObject& object, std::string& out);
+Result<std::string> json_of_envelope(std::string_view text);
 
 }  // namespace berth::kube

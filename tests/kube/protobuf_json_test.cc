@@ -226,12 +226,10 @@ TEST(ProtobufJson, Envelopes) {
   const std::string text = protobuf_object("v1", "Pod", rich_pod());
   EXPECT_TRUE(is_binary(text));
   EXPECT_FALSE(is_binary("{}"));
-  const auto object = open_envelope(text);
-  ASSERT_TRUE(object) << object.error().str();
-  std::string out;
-  ASSERT_TRUE(write_json(*object, out));
-  EXPECT_TRUE(out.starts_with(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p",)")) << out;
-  EXPECT_EQ(json::parse(out)["spec"]["containers"][0]["resources"]["requests"]["cpu"], "2");
+  const auto pod = json_of_envelope(text);
+  ASSERT_TRUE(pod) << pod.error().str();
+  EXPECT_TRUE(pod->starts_with(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p",)")) << *pod;
+  EXPECT_EQ(json::parse(*pod)["spec"]["containers"][0]["resources"]["requests"]["cpu"], "2");
   for (std::size_t length = 0; length < text.size(); ++length)
     EXPECT_FALSE(open_envelope(std::string_view(text).substr(0, length)).has_value() && length != 4)
         << length;
@@ -242,7 +240,7 @@ TEST(ProtobufJson, Envelopes) {
     EXPECT_FALSE(open_envelope(bad));
   for (const auto& [version, kind] :
        {std::pair("v1", "Secret"), std::pair("v2", "Pod"), std::pair("v1", "Container")})
-    EXPECT_FALSE(write_json(BinaryObject{version, kind, ""}, out));
+    EXPECT_FALSE(json_of_envelope(protobuf_object(version, kind, "")));
 }
 
 TEST(ProtobufJson, StatusesAreReadInBothForms) {

@@ -57,7 +57,7 @@ struct SchedulerOptions {
   observe::WorkMetricsOptions work_metrics;     // need the follower
   std::string version, commit;                  // of Berth, for berth_build_info; "": not told
   bool follower = true;  // answers questions; without it /explain and the gauges of queues are missing
-  kube::TransportOptions transport;
+  kube::TransportOptions transport;                // `gather` and `answered` are the scheduler's own
   kube::WriterOptions writer;                      // the fence is filled in
   DurationMs look_for_kinds_every = 10 * kSecond;  // two reads of what is served, and one of Kueue's lease
   DurationMs finish_binds = 5 * kSecond;           // at stop()

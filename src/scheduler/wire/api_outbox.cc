@@ -51,14 +51,6 @@ std::string_view name_of(Step step) {
   return "";
 }
 
-// The object in JSON; "" where its kind has no binary form here.
-std::string in_json(std::string_view binary) {
-  std::string out;
-  const auto object = kube::open_envelope(binary);
-  if (!object || !kube::write_json(*object, out)) out.clear();
-  return out;
-}
-
 }  // namespace
 
 ApiOutbox::ApiOutbox(kube::Transport& transport, kube::WriterOptions options, std::uint64_t term,
@@ -74,7 +66,8 @@ void ApiOutbox::write(kube::Write write, Step step, std::string uid) {
   if (!reads_body(step) || step == Step::kOwner) write.accept = kube::Accept::kBinary;
   writer_.submit(std::move(write), [this, step, uid = std::move(uid)](kube::WriteResult&& result) mutable {
     metrics_.wrote(name_of(step), outcome_of(result));
-    if (reads_body(step) && kube::is_binary(result.body)) result.body = in_json(result.body);
+    if (reads_body(step) && kube::is_binary(result.body))
+      result.body = kube::json_of_envelope(result.body).value_or("");
     if (step == Step::kEvent) return;
     // A status that was taken needs no thought.
     if (step == Step::kStatus && result.outcome == kube::Outcome::kOk) return;
