@@ -8,6 +8,7 @@
 #include "base/in_turn.h"
 #include "engine/decide/reasons.h"
 #include "engine/decide/shortage.h"
+#include "engine/decide/turns.h"
 #include "engine/nodes/room.h"
 #include "engine/preempt/rights/cost.h"
 #include "engine/preempt/rights/force.h"
@@ -228,44 +229,18 @@ void Decider::check_holds() {
   }
 }
 
-// Holders come one after the other, in any order. These never come: their slots are near to each other alone, or with `spreads` they
-// are never spread as they must be.
-std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
-  Counted& counted = state_.accounts.counted();
-  struct Holder {
-    WorkloadId id;
-    std::vector<Counted::Place> places;
-  };
-  std::vector<Holder> left;
-  bool any = false;
+// Holders that never start, in whatever order the holders come.
+std::set<WorkloadId> Decider::holders_that_never_come(bool spreads) {
+  std::vector<WorkloadId> ids;
+  std::vector<std::vector<Counted::Place>> places;
   for (const auto& [order, id] : state_.holders) {
-    left.push_back({id, held_places(state_.workloads[id.index()])});
-    for (const Counted::Place& place : left.back().places)
-      any = any || (spreads ? counted.has_spread(place.second) : counted.has_near(place.second));
+    ids.push_back(id);
+    places.push_back(held_places(state_.workloads[id.index()]));
   }
-  if (!any) return {};
-  const auto charge = [&](const std::vector<Counted::Place>& places, int sign) {
-    for (const auto& [node, id] : places) counted.add(node, id, planes_of(SlotState::kHeld), sign);
-  };
-  for (const Holder& holder : left) charge(holder.places, -1);
-  const auto is_first = [&](const Holder& holder) {
-    return std::any_of(holder.places.begin(), holder.places.end(), [&](const Counted::Place& place) {
-      return counted.is_first(place.second, planes_of(SlotState::kHeld));
-    });
-  };
-  const auto come = [&](const Holder& holder) {
-    charge(holder.places, +1);
-    const bool comes = counted.never_come(holder.places, planes_of(SlotState::kHeld)).empty() &&
-                       (!spreads || counted.fit_in_turn(holder.places, Mode::kPlan));
-    if (!comes) charge(holder.places, -1);
-    return comes;
-  };
-  (void)come_in_some_turn(left, is_first, come, [&](const Holder& holder) { charge(holder.places, -1); });
   std::set<WorkloadId> out;
-  for (const Holder& holder : left) {
-    charge(holder.places, +1);
-    out.insert(holder.id);
-  }
+  const PlaneMask planes = planes_of(SlotState::kHeld);
+  for (const std::size_t k : never_in_turn(state_.accounts.counted(), places, planes, spreads))
+    out.insert(ids[k]);
   return out;
 }
 
@@ -273,7 +248,7 @@ std::set<WorkloadId> Decider::never_in_turn(bool spreads) {
 // was near to.
 bool Decider::end_circles() {
   bool any = false;
-  for (const WorkloadId id : never_in_turn(false)) {
+  for (const WorkloadId id : holders_that_never_come(false)) {
     if (round_.decisions.holds_since_now(id)) {
       state_.news.holds_later = true;
       continue;
@@ -291,7 +266,7 @@ bool Decider::end_circles() {
 std::string Decider::broken_terms(WorkloadId id) {
   const WorkloadState& w = state_.workloads[id.index()];
   if (const auto node = kept_away(w)) return fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
-  if (stays_spread(w) || never_in_turn(true).count(id) == 0) return "";
+  if (stays_spread(w) || holders_that_never_come(true).count(id) == 0) return "";
   if (!round_.decisions.holds_since_now(id)) return "its pods would no longer be spread as they must be";
   state_.news.holds_later = true;
   return "";

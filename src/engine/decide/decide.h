@@ -37,7 +37,7 @@ class Decider {
   void check_holds();
   bool end_broken_holds();  // whether it ended one
   bool end_circles();
-  std::set<WorkloadId> never_in_turn(bool spreads);
+  std::set<WorkloadId> holders_that_never_come(bool spreads);
   std::string broken_terms(WorkloadId id);
   bool some_hold_has_its_room() const;
   std::vector<Counted::Place> held_places(const WorkloadState& w) const;

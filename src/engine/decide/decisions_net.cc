@@ -149,18 +149,27 @@ bool Decisions::begun_in_turn(WorkloadId id) const {
   return !state_.accounts.counted().any() || state_.accounts.fit_in_turn(begun_places(id), Mode::kStart);
 }
 
-// The first of these starts whose terms about other pods no longer hold.
+// The first of these starts whose terms about other pods no longer hold. Or the first of those that are near to each other alone.
 std::optional<WorkloadId> Decisions::first_leaning(const Chosen& among) const {
-  if (!state_.accounts.counted().any()) return std::nullopt;
-  std::optional<std::pair<std::size_t, WorkloadId>> first;
+  Counted& counted = state_.accounts.counted();
+  if (!counted.any()) return std::nullopt;
+  std::vector<std::pair<std::size_t, WorkloadId>> starts;
   for (const auto& [number, begun] : begun_) {
-    const WorkloadId id(number);
-    const std::pair at(begun.decisions.front(), id);
-    if (first && *first < at) continue;
-    if (!among(id)) continue;
-    if (!terms_hold(state_, begun_places(id))) first = at;
+    if (among(WorkloadId(number))) starts.emplace_back(begun.decisions.front(), WorkloadId(number));
   }
-  return first ? std::optional(first->second) : std::nullopt;
+  std::sort(starts.begin(), starts.end());
+  std::vector<std::vector<Counted::Place>> places;
+  for (const auto& [at, id] : starts) {
+    const std::vector<Slot> slots = begun_places(id);
+    if (!terms_hold(state_, slots)) return id;
+    places.emplace_back();
+    for (const Slot& slot : slots) {
+      const CountedId part = state_.shape_of(slot.charge).counted;
+      if (part.valid() && !state_.nodes.is_opaque(slot.node)) places.back().emplace_back(slot.node, part);
+    }
+  }
+  const std::vector<std::size_t> never = never_in_turn(counted, places, kNowBit, false);
+  return never.empty() ? std::nullopt : std::optional(starts[never.front()].second);
 }
 
 // False: there is none.

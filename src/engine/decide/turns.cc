@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/in_turn.h"
 #include "engine/preempt/rights/yield.h"
 
 namespace berth::engine {
@@ -14,6 +15,39 @@ bool may_come_by_others(const State& state, ChargeId charge) {
   const Counted& counted = state.accounts.counted();
   const CountedId id = state.shape_of(charge).counted;
   return id.valid() && (counted.has_near(id) || counted.has_spread(id));
+}
+
+std::vector<std::size_t> never_in_turn(Counted& counted,
+                                       const std::vector<std::vector<Counted::Place>>& groups,
+                                       PlaneMask planes, bool spreads) {
+  std::vector<std::size_t> left;
+  bool any = false;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    left.push_back(k);
+    any = any || std::any_of(groups[k].begin(), groups[k].end(), [&](const Counted::Place& place) {
+            return spreads ? counted.has_spread(place.second) : counted.has_near(place.second);
+          });
+  }
+  if (!any) return {};
+  const auto charge = [&](std::size_t k, int sign) {
+    for (const auto& [node, id] : groups[k]) counted.add(node, id, planes, sign);
+  };
+  for (const std::size_t k : left) charge(k, -1);
+  const auto is_first = [&](std::size_t k) {
+    return std::any_of(groups[k].begin(), groups[k].end(),
+                       [&](const Counted::Place& place) { return counted.is_first(place.second, planes); });
+  };
+  const auto come = [&](std::size_t k) {
+    charge(k, +1);
+    const bool comes = counted.never_come(groups[k], planes).empty() &&
+                       (!spreads || counted.fit_in_turn(groups[k], Mode::kPlan));
+    if (!comes) charge(k, -1);
+    return comes;
+  };
+  (void)come_in_some_turn(left, is_first, come, [&](std::size_t k) { charge(k, -1); });
+  for (const std::size_t k : left) charge(k, +1);
+  std::sort(left.begin(), left.end());
+  return left;
 }
 
 std::vector<Slot> places_of(const State& state, const Decision& d) {

@@ -26,6 +26,13 @@ bool terms_hold(State& state, const Slots& slots) {
   return state.accounts.all_come(slots, kBothPlanes) && state.accounts.fit_in_turn(slots, Mode::kStart);
 }
 
+// Groups of places that are charged on these planes, where one group comes after the other. These never come, in whatever order: they are
+// near to each other alone, or with `spreads` are never spread as they must be. Ascending places in `groups`.
+// Cost: O(groups x passes), 16 times that where some may be the first of their kind.
+std::vector<std::size_t> never_in_turn(Counted& counted,
+                                       const std::vector<std::vector<Counted::Place>>& groups,
+                                       PlaneMask planes, bool spreads);
+
 // The slots to which a decision gave their places, but for those that have ended since; of an eviction those that end.
 std::vector<Slot> places_of(const State& state, const Decision& decision);
 

@@ -244,6 +244,32 @@ TEST_F(StartOfAHold, AlsoWhereThatStartIsNearToIt) {
   expect_mate_before_next();
 }
 
+// `x` and `y` are near to `guide`, and to each other. `late` must be near to `y`, and would take the room of `guide`. Without it
+// neither `x` nor `y` would be the first to come, so that `late` has no pod to be near to.
+TEST(NetDecisions, StartsDoNotStayThatAreNearToEachOtherAlone) {
+  Engine e;
+  ok(e.apply(TopologyUpsert{{"default", {"host"}}}));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  ok(e.apply(gpu_node("n1", 8, {{"host", "n1"}})));
+  ok(e.apply(gpu_queue("q", "", 32)));
+  const auto add = [&](const std::string& uid, int gpus, int priority, std::vector<std::string> selected,
+                       const std::string& near) {
+    Workload w = gang_workload(uid, 1, gpus, priority, "q");
+    auto& pod = w.root.pod_sets.front().pod;
+    pod.selected = std::move(selected);
+    if (!near.empty()) pod.terms = std::vector<CountedTerm>{{TermKind::kNear, near, "host"}};
+    ok(e.apply(WorkloadUpsert{w}));
+  };
+  add("guide", 4, 10, {"red", "blue"}, "");
+  add("x", 0, 5, {"red"}, "blue");
+  add("y", 0, 0, {"blue", "team"}, "red");
+  add("late", 8, 100, {}, "team");
+  std::vector<std::string> told;
+  for (const Decision& d : e.decide(1000)) told.push_back(d.workload);
+  EXPECT_EQ(told, (std::vector<std::string>{"guide", "x", "y"}));
+  ok(e.audit());
+}
+
 // The pods of `late` must be near to `mate`, and take the room of `borrower`. Where they are, `mate` is not spread among them any more. It
 // came before them, and stays.
 TEST(NetDecisions, AStartStaysWhoseSpreadIsBrokenByWhatComesBehindIt) {
