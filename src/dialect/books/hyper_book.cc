@@ -56,12 +56,15 @@ class HyperBook::Pattern {
   bool is_compiled_ = false;
 };
 
-void HyperBook::put(HyperNode object) {
+bool HyperBook::put(HyperNode object) {
+  if (const auto known = objects_.find(object.meta.name); known != objects_.end() && known->second == object)
+    return false;
   (void)remove(object.meta.name);
   settled_ = false;
   if (object.problem.empty()) ++tiers_[object.tier];
   std::string name = object.meta.name;
   objects_.insert_or_assign(std::move(name), std::move(object));
+  return true;
 }
 
 bool HyperBook::remove(std::string_view name) {

@@ -30,7 +30,7 @@ inline constexpr std::string_view kHyperTopology = "volcano:hypernodes";
 
 class HyperBook {
  public:
-  void put(HyperNode object);
+  bool put(HyperNode object);  // whether it says something new
   // False: it was not there.
   bool remove(std::string_view name);
 

@@ -58,7 +58,7 @@ ObjectBooks::Keys follow(const HyperBook& hyper_nodes, QueueBook& queues) {
   if (topology.levels.empty()) {
     queues.remove(Kind::kTopology, kHyperTopology);
   } else {
-    queues.upsert(topology);
+    (void)queues.upsert(topology);
   }
   return {std::string(kOnHyperNodes)};
 }
@@ -129,8 +129,7 @@ ObjectBooks::Keys ObjectBooks::take(NodeObject&& object) {
 }
 
 ObjectBooks::Keys ObjectBooks::take(HyperNode&& object) {
-  hyper_nodes_.put(std::move(object));
-  return follow(hyper_nodes_, queues_);
+  return hyper_nodes_.put(std::move(object)) ? follow(hyper_nodes_, queues_) : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(Namespace&& object) {
@@ -142,37 +141,38 @@ ObjectBooks::Keys ObjectBooks::take(Namespace&& object) {
 
 ObjectBooks::Keys ObjectBooks::take(PriorityClass&& object) {
   const std::string name = object.meta.name;
-  priority_classes_.insert_or_assign(name, std::move(object));
+  PriorityClass& known = priority_classes_[name];
+  if (known == object) return {};
+  known = std::move(object);
   return keys_of_class(name);
 }
 
 ObjectBooks::Keys ObjectBooks::take(ClusterQueue&& object) {
-  queues_.upsert(object);
-  return {"cq:" + object.meta.name};
+  return queues_.upsert(object) ? Keys{"cq:" + object.meta.name} : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(Cohort&& object) {
   cohort_parents_.insert_or_assign(object.meta.name, object.parent);
-  queues_.upsert(object);
+  (void)queues_.upsert(object);
   return {};
 }
 
 ObjectBooks::Keys ObjectBooks::take(LocalQueue&& object) {
+  if (!queues_.upsert(object)) return {};
   const std::string key = key_of(object.meta.ns, object.meta.name);
-  queues_.upsert(object);
   local_queues_.insert_or_assign(key, std::move(object));
   return {"lq:" + key};
 }
 
 ObjectBooks::Keys ObjectBooks::take(ResourceFlavor&& object) {
-  queues_.upsert(object);
+  (void)queues_.upsert(object);
   const std::string name = object.meta.name;
   flavors_.insert_or_assign(name, std::move(object));
   return {};
 }
 
 ObjectBooks::Keys ObjectBooks::take(TopologyObject&& object) {
-  queues_.upsert(object);
+  (void)queues_.upsert(object);
   return {};
 }
 
@@ -180,7 +180,7 @@ ObjectBooks::Keys ObjectBooks::take(KaiTopology&& object) {
   TopologyObject topology;
   topology.meta.name = fmt::format("{}{}", kKaiTopologyPrefix, object.meta.name);
   topology.levels = std::move(object.levels);
-  queues_.upsert(topology);
+  (void)queues_.upsert(topology);
   return {};
 }
 
@@ -195,18 +195,17 @@ ObjectBooks::Keys ObjectBooks::take(UpstreamWorkload&& object) {
 }
 
 ObjectBooks::Keys ObjectBooks::take(WorkloadPriorityClass&& object) {
-  workload_priorities_.insert_or_assign(object.meta.name, object.value);
+  const auto [known, fresh] = workload_priorities_.try_emplace(object.meta.name, object.value);
+  if (!fresh && std::exchange(known->second, object.value) == object.value) return {};
   return keys_of_workload_class(object.meta.name);
 }
 
 ObjectBooks::Keys ObjectBooks::take(AdmissionCheck&& object) {
-  queues_.upsert(object);
-  return keys_of_checked();
+  return queues_.upsert(object) ? keys_of_checked() : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(ProvisioningRequestConfig&& object) {
-  queues_.upsert(object);
-  return keys_of_checked();
+  return queues_.upsert(object) ? keys_of_checked() : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(LimitRange&& object) {
@@ -225,8 +224,7 @@ ObjectBooks::Keys ObjectBooks::take(RuntimeClass&& object) {
 
 ObjectBooks::Keys ObjectBooks::take(Kind kind, const TreeQueue& object) {
   if (kind == Kind::kQueue) own_queues_.insert_or_assign(object.meta.name, object.stop);
-  queues_.upsert(kind, object);
-  return {"q:" + tree_queue_name(kind, object.meta.name)};
+  return queues_.upsert(kind, object) ? Keys{"q:" + tree_queue_name(kind, object.meta.name)} : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::settle_storage(VolumeBook::Keys claims, Kind kind) {

@@ -31,6 +31,14 @@ void diff(const Map& before, const Map& after, std::vector<Event>& out, std::vec
   }
 }
 
+template <class Map, class T>
+bool put(Map& known, const std::string& name, const T& value) {
+  const auto [it, fresh] = known.try_emplace(name, value);
+  if (!fresh && it->second == value) return false;
+  it->second = value;
+  return true;
+}
+
 }  // namespace
 
 Flavor to_flavor(const ResourceFlavor& object) {
@@ -41,31 +49,29 @@ Topology to_topology(const TopologyObject& object) {
   return {object.meta.name, object.levels};
 }
 
-void QueueBook::upsert(const ClusterQueue& object) {
-  cluster_queues_.insert_or_assign(object.meta.name, object);
-  dirty_ = true;
-}
-void QueueBook::upsert(const Cohort& object) {
-  cohorts_.insert_or_assign(object.meta.name, object);
-  dirty_ = true;
-}
-void QueueBook::upsert(const ResourceFlavor& object) {
-  flavors_.insert_or_assign(object.meta.name, to_flavor(object));
-  supplies_.insert_or_assign(object.meta.name, object.nodes);
-  dirty_ = true;
-}
-void QueueBook::upsert(const TopologyObject& object) {
-  topologies_.insert_or_assign(object.meta.name, to_topology(object));
-  dirty_ = true;
+bool QueueBook::note(bool changed) {
+  dirty_ = dirty_ || changed;
+  return changed;
 }
 
-void QueueBook::upsert(const AdmissionCheck& object) {
-  checks_.insert_or_assign(object.meta.name, object);
-  dirty_ = true;
+bool QueueBook::upsert(const ClusterQueue& object) {
+  return note(put(cluster_queues_, object.meta.name, object));
 }
-void QueueBook::upsert(const ProvisioningRequestConfig& object) {
-  provisioning_.insert_or_assign(object.meta.name, object);
-  dirty_ = true;
+bool QueueBook::upsert(const Cohort& object) {
+  return note(put(cohorts_, object.meta.name, object));
+}
+bool QueueBook::upsert(const ResourceFlavor& object) {
+  const bool supplies = put(supplies_, object.meta.name, object.nodes);
+  return note(put(flavors_, object.meta.name, to_flavor(object)) || supplies);
+}
+bool QueueBook::upsert(const TopologyObject& object) {
+  return note(put(topologies_, object.meta.name, to_topology(object)));
+}
+bool QueueBook::upsert(const AdmissionCheck& object) {
+  return note(put(checks_, object.meta.name, object));
+}
+bool QueueBook::upsert(const ProvisioningRequestConfig& object) {
+  return note(put(provisioning_, object.meta.name, object));
 }
 void QueueBook::set_provisioning_served(bool served) {
   dirty_ = dirty_ || served != provisioning_served_;
@@ -157,26 +163,27 @@ void QueueBook::remove(Kind kind, std::string_view name) {
   }
 }
 
-void QueueBook::upsert(Kind kind, const TreeQueue& object) {
-  tree_.upsert(kind, object);
-  dirty_ = true;
+bool QueueBook::upsert(Kind kind, const TreeQueue& object) {
+  return note(tree_.upsert(kind, object));
 }
 
 // Past use is read where a LocalQueue is new: from then on it is watched, whatever its status says.
-void QueueBook::upsert(const LocalQueue& object) {
+bool QueueBook::upsert(const LocalQueue& object) {
   const std::string key = fmt::format("{}/{}", object.meta.ns, object.meta.name);
   const auto [it, fresh] = local_queues_.try_emplace(key, object);
+  bool moves = fresh;
   if (!fresh) {
     LocalQueue next = object;
     if (it->second.cluster_queue == next.cluster_queue) {
       next.used = it->second.used;
       next.used_at = it->second.used_at;
     }
-    const bool same = it->second.cluster_queue == next.cluster_queue && it->second.weight == next.weight;
+    if (it->second == next) return false;
+    moves = it->second.cluster_queue != next.cluster_queue || it->second.weight != next.weight;
     it->second = std::move(next);
-    if (same) return;
   }
-  dirty_ = dirty_ || lanes_.has_value();
+  dirty_ = dirty_ || (moves && lanes_.has_value());
+  return true;
 }
 
 void QueueBook::remove_local_queue(const std::string& key) {

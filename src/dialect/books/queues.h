@@ -39,13 +39,14 @@ class QueueBook {
                      bool on_demand = false)
       : opaque_(opaque), fair_(fair), on_demand_(on_demand), lanes_(std::move(lanes)) {}
 
-  void upsert(const ClusterQueue& object);
-  void upsert(const Cohort& object);
-  void upsert(const ResourceFlavor& object);
-  void upsert(const TopologyObject& object);
-  void upsert(Kind kind, const TreeQueue& object);
-  void upsert(const AdmissionCheck& object);
-  void upsert(const ProvisioningRequestConfig& object);
+  // Whether it says something new: most updates are of statuses alone.
+  bool upsert(const ClusterQueue& object);
+  bool upsert(const Cohort& object);
+  bool upsert(const ResourceFlavor& object);
+  bool upsert(const TopologyObject& object);
+  bool upsert(Kind kind, const TreeQueue& object);
+  bool upsert(const AdmissionCheck& object);
+  bool upsert(const ProvisioningRequestConfig& object);
   void set_check_mode(CheckMode mode);
   CheckMode check_mode() const { return check_mode_; }
   // Whether the API server has ProvisioningRequests.
@@ -71,7 +72,7 @@ class QueueBook {
                             const std::map<std::string, Node, std::less<>>& nodes) const {
     return sums_.of({}, resource, nodes).value_or(0);
   }
-  void upsert(const LocalQueue& object);
+  bool upsert(const LocalQueue& object);
   // ClusterQueue, Cohort, ResourceFlavor, Topology, AdmissionCheck or a queue of the cluster's tree.
   void remove(Kind kind, std::string_view name);
   void remove_local_queue(const std::string& key);  // ns/name
@@ -138,6 +139,8 @@ class QueueBook {
   bool on_demand_;
   std::optional<LaneOrder> lanes_;
   Model given_;
+  bool note(bool changed);
+
   bool dirty_ = false;
   std::vector<Problem> problems_;
 };

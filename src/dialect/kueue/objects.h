@@ -40,6 +40,7 @@ struct ClusterQueue {
   std::vector<CheckRule> checks;  // by name
   NodeSupply nodes = NodeSupply::kUnsaid;  // of its flavors that do not say it themselves
   std::string problem;                     // wrong in a way that the object disables itself
+  bool operator==(const ClusterQueue&) const = default;
 };
 
 struct Cohort {
@@ -50,6 +51,7 @@ struct Cohort {
   std::vector<Quota> quotas;
   Rational weight;
   std::string problem;
+  bool operator==(const Cohort&) const = default;
 };
 
 struct LocalQueue {
@@ -60,6 +62,7 @@ struct LocalQueue {
   Rational weight;
   ResourceList used;  // of late, by its status, as of used_at
   TimeMs used_at = 0;
+  bool operator==(const LocalQueue&) const = default;
 };
 
 struct ResourceFlavor {
@@ -91,6 +94,7 @@ struct AdmissionCheck {
   std::string controller;
   std::string config;          // the ProvisioningRequestConfig that its parameters name; "" = none
   std::optional<bool> active;  // condition Active; none: not reported yet
+  bool operator==(const AdmissionCheck&) const = default;
 };
 
 // How nodes are asked for: of an AdmissionCheck of kProvisioningController.
@@ -99,6 +103,7 @@ struct ProvisioningRequestConfig {
   struct Selector {  // what becomes a node selector of the pods: a value of the request's class details
     std::string key;
     std::string detail;
+    bool operator==(const Selector&) const = default;
   };
   Meta meta;
   std::string provisioning_class;
@@ -109,6 +114,7 @@ struct ProvisioningRequestConfig {
   DurationMs most_rest = 30 * kMinute;
   std::vector<Selector> selectors;
   bool merges_pod_sets = false;  // pod sets whose pods are alike are asked for as one
+  bool operator==(const ProvisioningRequestConfig&) const = default;
 };
 
 // Cluster Autoscaler's request for nodes, as far as its answer goes.

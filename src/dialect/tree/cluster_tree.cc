@@ -425,8 +425,12 @@ std::string tree_queue_name(Kind kind, std::string_view name) {
   }
 }
 
-void ClusterTree::upsert(Kind kind, const TreeQueue& object) {
-  queues_.insert_or_assign(tree_queue_name(kind, object.meta.name), Held{kind, object});
+bool ClusterTree::upsert(Kind kind, const TreeQueue& object) {
+  Held now{kind, object};
+  const auto [it, fresh] = queues_.try_emplace(tree_queue_name(kind, object.meta.name), now);
+  if (!fresh && it->second == now) return false;
+  it->second = std::move(now);
+  return true;
 }
 
 void ClusterTree::remove(Kind kind, std::string_view name) {

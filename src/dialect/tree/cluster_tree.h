@@ -49,7 +49,7 @@ std::string tree_queue_name(Kind kind, std::string_view name);
 
 class ClusterTree {
  public:
-  void upsert(Kind kind, const TreeQueue& object);
+  bool upsert(Kind kind, const TreeQueue& object);  // whether it says something new
   void remove(Kind kind, std::string_view name);
   const TreeQueue* find(Kind kind, std::string_view name) const;
   bool empty() const { return queues_.empty(); }
@@ -69,6 +69,7 @@ class ClusterTree {
   struct Held {
     Kind kind;
     TreeQueue object;
+    bool operator==(const Held&) const = default;
   };
   std::map<std::string, Held, std::less<>> queues_;  // by name in the model
 };

@@ -50,6 +50,7 @@ struct TreeQueue {
 
   // Whether it says how much each of its users may have.
   bool limits_users() const;
+  bool operator==(const TreeQueue&) const = default;
 };
 struct BerthQueue : TreeQueue {
   static constexpr Kind kKind = Kind::kQueue;

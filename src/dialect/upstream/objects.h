@@ -136,6 +136,7 @@ struct PriorityClass {
   std::int64_t value = 0;
   bool global_default = false;
   bool may_preempt = true;
+  bool operator==(const PriorityClass&) const = default;
 };
 
 // Defaults of the API server for the containers of a namespace's pods, and its bounds. Base units; defaults as the API server

@@ -28,6 +28,7 @@ struct HyperNode {
   std::string tier_name;  // "" = none
   std::vector<Member> members;
   std::string problem;
+  bool operator==(const HyperNode&) const = default;
 };
 
 }  // namespace berth::dialect

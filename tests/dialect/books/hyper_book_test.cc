@@ -22,7 +22,7 @@ class HyperBookTest : public ::testing::Test {
     auto objects = objects_of_json(
         "apiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: " + name +
         "}\nspec: " + spec + "\n");
-    book_.put(std::move(std::get<HyperNode>(objects.at(0))));
+    (void)book_.put(std::move(std::get<HyperNode>(objects.at(0))));
   }
   void node(const std::string& name, Labels labels = {}) {
     Node out;
