@@ -87,9 +87,10 @@ void Intake::unreadable(Kind kind, std::string_view ns, std::string_view name, s
   impl_->refresh_dependents(impl_->books.objects.note_problem(kind, key_of(ns, name), message));
 }
 
-void Intake::Impl::refresh_dependents(const std::string& key) {
+void Intake::Impl::refresh_dependents(const std::string& key, bool also_single_pods) {
   for (const auto ix : books.drafts.dependents_of(key)) {
-    if (books.drafts[ix].used) refresh(ix);
+    const Draft& draft = books.drafts[ix];
+    if (draft.used && (also_single_pods || draft.kind != GangKind::kSingle)) refresh(ix);
   }
 }
 

@@ -55,6 +55,9 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   const bool routes_change =
       known == nullptr || known->ask.gang != ask.gang || known->ask.meta->controller != meta.controller;
   const bool rank_changes = known == nullptr || known->ask.suspended != ask.suspended;
+  // A ReplicaSet counts its ready pods anew with each of them, and each pod of it is work of its own.
+  const bool is_heeded_by_pods =
+      known == nullptr || declaration_of(kind) != nullptr || !ask.says_as(known->ask);
   missing_owners.erase(uid);
   const Owner above = meta.controller;
   const std::string by_name = owner_key(kind, meta.ns, meta.name);
@@ -69,7 +72,7 @@ void Intake::Impl::upsert_owner(Ask&& ask) {
   if (routes_change) {
     reroute_dependents(key, Moves::kWaiting);
   } else {
-    refresh_dependents(key);
+    refresh_dependents(key, is_heeded_by_pods);
   }
   sync_owner(uid);
   if (known == nullptr) recount(uid);

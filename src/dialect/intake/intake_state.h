@@ -42,7 +42,7 @@ struct IntakeView::Impl {
   explicit Impl(IntakeConfig config) : books(std::move(config)) {}
 
   // intake.cc: objects that drafts depend on
-  void refresh_dependents(const std::string& key);
+  void refresh_dependents(const std::string& key, bool also_single_pods = true);
   void take_budget(BudgetBook::Change&& change);
   void refresh_dependents(const ObjectBooks::Keys& keys);
   void reroute_dependents(const std::string& key, Moves moves);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/integers.h"
 #include "dialect/base/names.h"
@@ -16,7 +17,33 @@ std::int64_t sum(const std::vector<AskedSet>& sets, std::int64_t AskedSet::*numb
   return out;
 }
 
+// Also where both have none.
+template <class Pointer>
+bool equal(const Pointer& a, const Pointer& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool equal_sets(const AskedSet& a, const AskedSet& b) {
+  const auto amounts = [](const AskedSet& set) {
+    return std::tie(set.name, set.annotated, set.size, set.most, set.asked, set.reclaimable, set.least,
+                    set.enough, set.later, set.after_first, set.continues);
+  };
+  return amounts(a) == amounts(b) && equal(a.marks, b.marks) && equal(a.spec, b.spec) &&
+         equal(a.pod, b.pod) && equal(a.needs, b.needs);
+}
+
 }  // namespace
+
+bool Ask::says_as(const Ask& before) const {
+  const auto words = [](const Ask& ask) {
+    return std::tie(ask.kind, *ask.meta, ask.generation, ask.succeeded, ask.started, ask.over, ask.conflict,
+                    ask.ending, ask.problem, ask.unsupported, ask.priority_class, ask.enough, ask.gang,
+                    ask.suspended, ask.makes_pods, ask.has_run, ask.finished, ask.failed, ask.elastic,
+                    ask.is_led, ask.of_below);
+  };
+  return words(*this) == words(before) &&
+         std::equal(sets.begin(), sets.end(), before.sets.begin(), before.sets.end(), equal_sets);
+}
 
 std::int64_t Ask::size() const {
   return sum(sets, &AskedSet::size);

@@ -91,6 +91,8 @@ struct Ask {
   std::int64_t reclaimable() const;
   // Some pods of it are made when others run, whether or not they have ended.
   bool has_later_pods() const;
+  // Whether it says what `before` said, but for how many pods are ready. Compares by value; O(its sets).
+  bool says_as(const Ask& before) const;
   // The least of the only set. An owner of several is never smaller.
   std::optional<std::int64_t> least() const;
 };

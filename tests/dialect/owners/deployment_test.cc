@@ -78,6 +78,40 @@ TEST(Deployments, AreAGangByTheirMark) {
   EXPECT_THAT(started[0].slots, SizeIs(3));
 }
 
+// Its status follows each of its pods, and all of them depend on it.
+TEST(ReplicaSets, SayTheSameWhateverIsReady) {
+  const auto asked = [](int replicas, const std::string& head, const std::string& status) {
+    std::string yaml = replicas_yaml("ReplicaSet", "web-1", replicas, head);
+    yaml.insert(yaml.size() - 4, status);
+    return ask_of(testing::objects_of(yaml).at(0));
+  };
+  const Ask before = asked(3, kQueued, "");
+  const Ask ready = asked(3, kQueued, "status: {replicas: 3, readyReplicas: 3}\n");
+  EXPECT_EQ(ready.ready, 3);
+  EXPECT_TRUE(ready.says_as(before));
+  EXPECT_FALSE(asked(4, kQueued, "").says_as(before));
+  EXPECT_FALSE(asked(3, "labels: {kueue.x-k8s.io/queue-name: other}", "").says_as(before));
+  EXPECT_FALSE(asked(0, kQueued, "").says_as(before)) << "its template counts no more";
+}
+
+TEST(ReplicaSets, MoveTheirPodsToAnotherQueueBesideTheirStatus) {
+  World world;
+  const auto set = [](const std::string& queue, const std::string& status) {
+    std::string yaml =
+        replicas_yaml("ReplicaSet", "web-1", 3, "labels: {kueue.x-k8s.io/queue-name: " + queue + "}");
+    yaml.insert(yaml.size() - 4, status);
+    return yaml;
+  };
+  world.apply(node_yaml("n0", 0) + queue_of_cpus(1) + set("nowhere", "") + replica("a") + replica("b"));
+  EXPECT_THAT(world.decide(), IsEmpty());
+  world.apply(set("team", "status: {replicas: 2}\n"));
+  EXPECT_THAT(world.decide(), SizeIs(1)) << "as far as the quota goes";
+  world.apply(set("team", "status: {replicas: 2, readyReplicas: 1}\n"));
+  EXPECT_EQ(world.intake.workload("b")->queue, "cq");
+  EXPECT_THAT(world.decide(2000), IsEmpty());
+  EXPECT_TRUE(world.engine.audit());
+}
+
 TEST(ReplicaSets, OfFormerVersionsCostNoTemplate) {
   const Ask ask =
       ask_of(testing::objects_of(replicas_yaml("ReplicaSet", "old", 0, owned("Deployment", "web"))).at(0));
