@@ -23,6 +23,7 @@ std::string Checker::on_decisions(const std::vector<Decision>& decisions, TimeMs
   served_.clear();
   started_.clear();
   began_.clear();
+  growth_.clear();
   not_near_.clear();
   came_.clear();
   not_spread_.clear();

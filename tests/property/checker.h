@@ -73,7 +73,9 @@ class Checker {
   std::vector<Own> flavors_within_own(const WorkloadRecord& w) const;
   bool could_start_now(const std::string& uid, const std::vector<std::string>& flavors) const;
   Began beyond_own(const WorkloadRecord& w, const Slots& slots) const;
-  void note_beyond_own(const Decision& d, WorkloadRecord& w);
+  Began beyond_own_without(const WorkloadRecord& w, const Slots& slots,
+                           const std::map<std::string, Slots>& others);
+  void note_beyond_own(const Decision& d, const WorkloadRecord& w);
   Slots surplus_of(const WorkloadRecord& w, const Slots& began) const;
   bool borrows_beside(const std::string& uid, const std::string& queue, const Own& own) const;
   std::string start(const Decision& d, Coverage& coverage);
@@ -145,6 +147,7 @@ class Checker {
   std::set<std::string> lacking_;   // work that lacked room after the round before
   std::set<std::string> started_;   // anew, without a hold, in this round
   std::map<std::string, Began> began_;
+  std::map<std::string, Slots> growth_;  // told in this round, beyond the least of each
 };
 
 }  // namespace berth::property

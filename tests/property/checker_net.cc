@@ -105,19 +105,36 @@ Checker::Began Checker::beyond_own(const WorkloadRecord& w, const Slots& slots) 
   return began;
 }
 
-// Growth is told with the start that it joins, and may have come behind starts that are told behind both.
-void Checker::note_beyond_own(const Decision& d, WorkloadRecord& w) {
+// The queues that slots take beyond their own quota, also if these others had not come.
+Checker::Began Checker::beyond_own_without(const WorkloadRecord& w, const Slots& slots,
+                                           const std::map<std::string, Slots>& others) {
+  std::vector<std::pair<SlotRecord*, SlotRecord>> away;
+  for (const auto& [uid, of] : others) {
+    const auto known = ledger_.workloads.find(uid);
+    if (known == ledger_.workloads.end()) continue;
+    for (const auto& [set, index] : of) {
+      SlotRecord& slot = known->second.sets[set][index];
+      away.emplace_back(&slot, std::exchange(slot, SlotRecord{}));
+    }
+  }
+  Began began = beyond_own(w, slots);
+  for (auto& [slot, was] : away) *slot = std::move(was);
+  return began;
+}
+
+// Growth is told with the start that it joins, and may have come behind starts that are told behind both. So a start borrows for certain
+// only if it does without the growth that is told before it.
+void Checker::note_beyond_own(const Decision& d, const WorkloadRecord& w) {
   if (!ledger_.limited(w.spec.queue)) return;
   Slots slots;
   for (const SlotPlacement& p : d.slots) slots.emplace_back(p.pod_set, p.index);
-  const Began began = beyond_own(w, slots);
+  const Began began = beyond_own_without(w, slots, growth_);
+  std::map<std::string, Slots> growth = growth_;
+  const Slots surplus = surplus_of(w, slots);
+  growth[d.workload].insert(growth[d.workload].end(), surplus.begin(), surplus.end());
+  const bool least_borrows = !beyond_own_without(w, slots, growth).beyond.empty();
+  growth_ = std::move(growth);
   if (began.beyond.empty()) return;
-  std::vector<SlotRecord> surplus;
-  const Slots beside = surplus_of(w, slots);
-  for (const auto& [set, index] : beside) surplus.push_back(std::exchange(w.sets[set][index], SlotRecord{}));
-  const bool least_borrows = !beyond_own(w, slots).beyond.empty();
-  for (std::size_t k = 0; k < beside.size(); ++k)
-    w.sets[beside[k].first][beside[k].second] = std::move(surplus[k]);
   Began& all = began_[d.workload];
   all.slots.insert(all.slots.end(), began.slots.begin(), began.slots.end());
   all.beyond.insert(began.beyond.begin(), began.beyond.end());

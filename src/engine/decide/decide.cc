@@ -518,6 +518,8 @@ void Decider::attempt(ClassId class_id) {
     if (state_.pending.follows_awake(class_id)) break;
   }
   if (took_back > 0) state_.done.note(id, Done::kYielded);
+  // Starts that were taken back leave room. Work that sleeps has its turn there before they begin again.
+  if (std::exchange(state_.news.taken_back, false)) wake();
 }
 
 }  // namespace berth::engine

@@ -78,7 +78,7 @@ void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
   if (is_limited(state_, w)) passed_.emplace_back(QueueId(), 0);
   begun.stretch = 0;
-  order_changed_ = true;
+  order_changed_ = state_.news.taken_back = true;
   if (begun.slots.empty()) {
     begun_.erase(id.value);
     std::erase(borrowers_, id);

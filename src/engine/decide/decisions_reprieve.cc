@@ -7,6 +7,27 @@
 #include "engine/state/bands.h"
 
 namespace berth::engine {
+namespace {
+
+// Ends of holds behind that place, with a start or a hold of work other than `but` in between. The holds began before it.
+std::vector<std::size_t> ends_behind_others(const State& state, const std::vector<Decision>& out,
+                                            const std::unordered_map<std::uint32_t, std::size_t>& held_at,
+                                            std::size_t at, const std::string& but) {
+  std::vector<std::size_t> ends;
+  bool begins = false;
+  for (std::size_t k = at + 1; k < out.size(); ++k) {
+    const Decision& d = out[k];
+    if (d.slots.empty()) continue;
+    const bool is_end = d.kind == DecisionKind::kReleaseHold;
+    begins = begins || (!is_end && d.kind != DecisionKind::kEvict && d.workload != but);
+    if (!is_end || !begins) continue;
+    const auto hold = held_at.find(state.find_workload(d.workload)->value);
+    if (hold == held_at.end() || hold->second < at) ends.push_back(k);
+  }
+  return ends;
+}
+
+}  // namespace
 
 Decisions::Yield Decisions::yield_of(const VictimPlan::Victim& victim, WorkloadId to) const {
   const WorkloadState& v = state_.workloads[victim.workload.index()];
@@ -51,7 +72,13 @@ bool Decisions::reprieve(WorkloadId id) {
   }
   bool any = false;
   for (const auto& group : groups) {
-    if (was_held_behind(yields_[group.back()].at) || !may_stay(group)) {
+    const std::size_t at = yields_[group.back()].at;
+    // Work that came in between has the room of the victims. So it comes behind the end of the hold.
+    const auto ends = ends_behind_others(state_, out_, held_at_, at, state_.workloads[id.index()].uid);
+    const auto ended = [&] { return *state_.find_workload(out_[ends.front()].workload); };
+    const bool stands =
+        ends.size() > 1 || (!ends.empty() && was_needed(state_.workloads[ended().index()].queue, 0));
+    if (was_held_behind(at) || stands || !may_stay(group)) {
       state_.abandon();
       continue;
     }
@@ -60,6 +87,7 @@ bool Decisions::reprieve(WorkloadId id) {
       keep(yields_[k]);
       yields_[k].to = {};
     }
+    if (!ends.empty()) std::swap(out_[at], out_[ends.front()]);
     any = true;
   }
   std::erase_if(yields_, [](const Yield& yield) { return !yield.to.valid(); });

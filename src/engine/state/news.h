@@ -13,6 +13,7 @@
 namespace berth::engine {
 
 struct News {
+  bool taken_back = false;  // starts of this decide(), and nothing has been woken since
   OnceList<NodeId> gained_nodes;
   std::set<QueueId> gained_roots;
   std::set<QueueId>
