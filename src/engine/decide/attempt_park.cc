@@ -83,6 +83,7 @@ void Attempt::stand_in_line(const Failure& failure, const VictimSearch* search, 
   const bool surplus = claim_of(w_).free_room_only;
   why.in_line =
       (why.by_quota || why.by_nodes) && !refused && !surplus && !failure.of_parts && !failure.of_limit;
+  why.of_limit = failure.of_limit;
   why.verdict = refused ? VerdictKind::kRefused : VerdictKind::kBlocked;
 
   const Structure& structure = state_.structures[w_.structure];

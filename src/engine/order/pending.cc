@@ -52,7 +52,7 @@ std::vector<ClassId> Pending::passed_over(QueueId queue) const {
   if (queue.index() >= lines_.size()) return out;
   for (const ClassId id : lines_[queue.index()].classes) {
     const Class& c = at(id);
-    if (c.parked && !c.why.in_line && !c.members.empty()) out.push_back(id);
+    if (c.parked && c.why.of_limit && !c.why.in_line && !c.members.empty()) out.push_back(id);
   }
   return out;
 }

@@ -132,7 +132,7 @@ class Pending {
   bool in_front(ClassId a, ClassId b) const { return head_of(a) < head_of(b); }
   // Whether `a` stands in front of work of its queue that has left the line, and must have started then.
   bool in_front(ClassId a, std::uint32_t lane, std::int64_t priority, const Member& left) const;
-  // The parked classes of the queue that others pass.
+  // The parked classes of the queue that others pass, since they wait in a limit.
   std::vector<ClassId> passed_over(QueueId queue) const;
   // Goes up when the lanes of a queue change places.
   std::uint64_t lane_changes() const { return lane_changes_; }

@@ -39,7 +39,8 @@ struct Parked {
   bool by_nodes = false;  // a gain of room on a node that could host one of its shapes
   bool by_side =
       false;  // a gain of quota in its own queue, or in one that shares an ancestor with it below the root
-  bool in_line = true;  // it blocks the classes behind it, if its queue lets any class block
+  bool in_line = true;    // it blocks the classes behind it, if its queue lets any class block
+  bool of_limit = false;  // it waits in a limit of its own: others pass it while it does
   // Only room on nodes was missing, and under the configuration of this version no work could be evicted. While that version holds,
   // a new attempt can only find missing room again (still_lacks_room). 0: otherwise.
   std::uint64_t room_only = 0;
