@@ -206,6 +206,7 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
                         sets[0]->pod.unsupported.empty();
     // A pod that it must be near to, or that lets it be spread, may have started behind the borrower.
     if (simple && leans(sets[0]->pod)) continue;
+    if (w.active() > 0) continue;  // it has its least: growth waits for free room
     if (!simple || w.count(SlotState::kWaiting) != 1 || !ledger_.limited(w.spec.queue)) continue;
     if (!w.spec.active || w.withdrawn || !ledger_.queue_trouble(w).empty()) continue;
     const auto verdict = engine.verdict(uid);
