@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/put_new.h"
 #include "dialect/base/names.h"
 #include "dialect/books/draft_book.h"
 #include "dialect/books/owner_book.h"
@@ -141,10 +142,7 @@ ObjectBooks::Keys ObjectBooks::take(Namespace&& object) {
 
 ObjectBooks::Keys ObjectBooks::take(PriorityClass&& object) {
   const std::string name = object.meta.name;
-  PriorityClass& known = priority_classes_[name];
-  if (known == object) return {};
-  known = std::move(object);
-  return keys_of_class(name);
+  return put_new(priority_classes_, name, std::move(object)) ? keys_of_class(name) : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(ClusterQueue&& object) {
@@ -195,9 +193,8 @@ ObjectBooks::Keys ObjectBooks::take(UpstreamWorkload&& object) {
 }
 
 ObjectBooks::Keys ObjectBooks::take(WorkloadPriorityClass&& object) {
-  const auto [known, fresh] = workload_priorities_.try_emplace(object.meta.name, object.value);
-  if (!fresh && std::exchange(known->second, object.value) == object.value) return {};
-  return keys_of_workload_class(object.meta.name);
+  const bool is_new = put_new(workload_priorities_, object.meta.name, object.value);
+  return is_new ? keys_of_workload_class(object.meta.name) : Keys();
 }
 
 ObjectBooks::Keys ObjectBooks::take(AdmissionCheck&& object) {

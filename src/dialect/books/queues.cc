@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/put_new.h"
 #include "dialect/base/names.h"
 
 namespace berth::dialect {
@@ -31,14 +32,6 @@ void diff(const Map& before, const Map& after, std::vector<Event>& out, std::vec
   }
 }
 
-template <class Map, class T>
-bool put(Map& known, const std::string& name, const T& value) {
-  const auto [it, fresh] = known.try_emplace(name, value);
-  if (!fresh && it->second == value) return false;
-  it->second = value;
-  return true;
-}
-
 }  // namespace
 
 Flavor to_flavor(const ResourceFlavor& object) {
@@ -55,26 +48,26 @@ bool QueueBook::note(bool changed) {
 }
 
 bool QueueBook::upsert(const ClusterQueue& object) {
-  return note(put(cluster_queues_, object.meta.name, object));
+  return note(put_new(cluster_queues_, object.meta.name, object));
 }
 bool QueueBook::upsert(const Cohort& object) {
-  return note(put(cohorts_, object.meta.name, object));
+  return note(put_new(cohorts_, object.meta.name, object));
 }
 bool QueueBook::upsert(const ResourceFlavor& object) {
-  const bool supplies = put(supplies_, object.meta.name, object.nodes);
-  return note(put(flavors_, object.meta.name, to_flavor(object)) || supplies);
+  const bool supplies = put_new(supplies_, object.meta.name, object.nodes);
+  return note(put_new(flavors_, object.meta.name, to_flavor(object)) || supplies);
 }
 bool QueueBook::upsert(const TopologyObject& object) {
-  return note(put(topologies_, object.meta.name, to_topology(object)));
+  return note(put_new(topologies_, object.meta.name, to_topology(object)));
 }
 bool QueueBook::upsert(const AdmissionCheck& object) {
-  return note(put(checks_, object.meta.name, object));
+  return note(put_new(checks_, object.meta.name, object));
 }
 bool QueueBook::upsert(const ProvisioningRequestConfig& object) {
-  return note(put(provisioning_, object.meta.name, object));
+  return note(put_new(provisioning_, object.meta.name, object));
 }
 void QueueBook::set_provisioning_served(bool served) {
-  dirty_ = dirty_ || served != provisioning_served_;
+  (void)note(served != provisioning_served_);
   provisioning_served_ = served;
 }
 
@@ -182,12 +175,12 @@ bool QueueBook::upsert(const LocalQueue& object) {
     moves = it->second.cluster_queue != next.cluster_queue || it->second.weight != next.weight;
     it->second = std::move(next);
   }
-  dirty_ = dirty_ || (moves && lanes_.has_value());
+  (void)note(moves && lanes_.has_value());
   return true;
 }
 
 void QueueBook::remove_local_queue(const std::string& key) {
-  if (local_queues_.erase(key) > 0) dirty_ = dirty_ || lanes_.has_value();
+  (void)note(local_queues_.erase(key) > 0 && lanes_.has_value());
 }
 
 const ClusterQueue* QueueBook::cluster_queue(std::string_view name) const {

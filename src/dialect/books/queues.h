@@ -121,6 +121,7 @@ class QueueBook {
   std::string cohort_problem(std::string_view name, const Cycles& cycles) const;
   std::string quota_problem(const std::vector<ResourceGroup>& groups) const;
   std::string check_problem(const ClusterQueue& queue) const;
+  bool note(bool changed);  // whether it has; the next drain() gives out its queues anew then
 
   std::map<std::string, ClusterQueue, std::less<>> cluster_queues_;
   std::map<std::string, Cohort, std::less<>> cohorts_;
@@ -139,8 +140,6 @@ class QueueBook {
   bool on_demand_;
   std::optional<LaneOrder> lanes_;
   Model given_;
-  bool note(bool changed);
-
   bool dirty_ = false;
   std::vector<Problem> problems_;
 };

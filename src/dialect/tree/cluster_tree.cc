@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/cycles.h"
+#include "base/put_new.h"
 #include "model/resources.h"
 
 namespace berth::dialect {
@@ -426,11 +427,7 @@ std::string tree_queue_name(Kind kind, std::string_view name) {
 }
 
 bool ClusterTree::upsert(Kind kind, const TreeQueue& object) {
-  Held now{kind, object};
-  const auto [it, fresh] = queues_.try_emplace(tree_queue_name(kind, object.meta.name), now);
-  if (!fresh && it->second == now) return false;
-  it->second = std::move(now);
-  return true;
+  return put_new(queues_, tree_queue_name(kind, object.meta.name), Held{kind, object});
 }
 
 void ClusterTree::remove(Kind kind, std::string_view name) {

@@ -171,8 +171,7 @@ class Turns {
     if (step.evictions > evictions_ || (step.after && !steps_[*step.after].came) || --tries_ < 0)
       return false;
     count(step, true);
-    step.came = !step.by_others || (state_.accounts.all_come(step.slots, kNowBit) &&
-                                    state_.accounts.fit_in_turn(step.slots, Mode::kStart));
+    step.came = !step.by_others || terms_hold(state_, step.slots, kNowBit);
     if (!step.came) {
       count(step, false);
       return false;

@@ -20,10 +20,11 @@ bool may_come_by_others(const State& state, const Slots& slots) {
          });
 }
 
-// Whether slots that are charged on both planes could have come one after the other, by all their terms.
+// Whether slots that are charged on both planes could have come one after the other, by all their terms. On kNowBit alone they may be
+// near to pods that end.
 template <class Slots>
-bool terms_hold(State& state, const Slots& slots) {
-  return state.accounts.all_come(slots, kBothPlanes) && state.accounts.fit_in_turn(slots, Mode::kStart);
+bool terms_hold(State& state, const Slots& slots, PlaneMask planes = kBothPlanes) {
+  return state.accounts.all_come(slots, planes) && state.accounts.fit_in_turn(slots, Mode::kStart);
 }
 
 // Groups of places that are charged on these planes, where one group comes after the other. These never come, in whatever order: they are
