@@ -88,10 +88,8 @@ MUTANTS = [
          '      !ran_its_minimum(state_, v, w_, minimum))'),
     ]),
     ('spare-victims', 4, 'victims that are not needed are not given back', 'preempt/with_places/victims.cc', [
-        ('    if (steps_.has_steps() && candidates_->may_come_back(kept[i])) {',
-         '    if (steps_.has_steps() && !broken("spare-victims") && candidates_->may_come_back(kept[i])) {'),
-        ('    if (candidates_->may_come_back(victims[i])) {',
-         '    if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
+        ('      if (candidates_->may_come_back(victims[i])) {',
+         '      if (!broken("spare-victims") && candidates_->may_come_back(victims[i])) {'),
     ]),
     ('told-as-decided', 9, 'starts are told in the order in which they were decided, whatever others they need', 'decide/decisions_net.cc', [
         ('  if (order_changed_) put_in_turn(',

@@ -58,6 +58,7 @@ bool put_in_lane(State& state, WorkloadId id, std::uint32_t lane) {
   count_in_lane(state, w, +1);
   if (!state.accounts.limits(w.queue).any()) return false;
   state.news.filled_lanes.insert(w.queue);
+  state.news.holds_suspect = true;  // what is held there may be beyond the limit now
   return true;
 }
 
@@ -79,6 +80,7 @@ bool make_preemptible(State& state, WorkloadId id, bool preemptible) {
   charge_firm(state, w, +1);
   if (!state.accounts.firm().bind(w.queue)) return false;
   note_filled(state, w);
+  state.news.holds_suspect = true;
   return true;
 }
 

@@ -436,6 +436,38 @@ TEST(Spread, AVictimStaysWhereTheSpreadNeedsItAndAnotherGoes) {
   EXPECT_EQ(d[1].kind, DecisionKind::kHold);
 }
 
+// Both pods of `high` can only go to b0. `first` counts in zone a, so that `second` may stay in zone b. That counts on b1, so that `third`
+// may stay on b0.
+TEST(Spread, APodThatComesBackLetsOthersComeBack) {
+  ZonesWorld world({{"b", 1}});
+  for (const auto& [name, zone] : std::map<std::string, std::string>{{"a0", "a"}, {"b1", "b"}})
+    ok(world.e.apply(gpu_node(name, 0, {{kByZone, zone}, {kByHost, name}})));
+  Queue q;
+  q.name = "q";
+  q.unlimited = true;
+  q.preemption = {WithinQueue::kLowerPriority, Reclaim::kNever};
+  q.preemption.victims = VictimOrder::kYoungestFirst;
+  ok(world.e.apply(QueueUpsert{q}));
+  const auto start = [&](const std::string& uid, int gpus, const std::string& node, std::int64_t priority,
+                         std::vector<std::string> selected) {
+    Workload w = gang_workload(uid, 1, gpus, priority, "q");
+    w.root.pod_sets[0].pod.node_selector = {{kByHost, node}};
+    world.come(std::move(w), {}, std::move(selected));
+    EXPECT_EQ(world.decide().size(), 1u) << uid;
+  };
+  start("stays-on-a0", 0, "a0", 9, {"red", "blue"});
+  start("stays-on-b0", 0, "b0", 9, {"blue"});
+  start("full", 6, "b0", 0, {});
+  start("third", 0, "b0", 0, {"blue"});
+  start("second", 0, "b1", 0, {"red", "blue"});
+  start("first", 0, "a0", 0, {"red"});
+  world.come(gang_workload("high", 2, 4, 5, "q"), {spread("red", kByZone), spread("blue", kByHost)}, {"red"});
+  const auto d = world.decide();
+  ASSERT_EQ(d.size(), 2u);
+  EXPECT_EQ(d[0].workload, "full");
+  EXPECT_EQ(d[1].slots.size(), 2u);
+}
+
 TEST(Spread, ANewZoneIsFilledFirst) {
   ZonesWorld world({{"a", 1}, {"b", 1}});
   world.come(gang_workload("one", 2, 1), {spread("web", kByZone)});

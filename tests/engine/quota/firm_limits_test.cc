@@ -102,6 +102,19 @@ TEST_P(FirmLimitsOf, FollowWorkThatBecomesPreemptible) {
   EXPECT_EQ(decided(), (Names{"last"}));
 }
 
+TEST_P(FirmLimitsOf, EndAHoldThatOtherWorkLeavesNoRoomFor) {
+  for (int i = 0; i < 4; ++i) {
+    for (const char* queue : {"a", "b", "c", "d"}) add(queue + std::to_string(i), queue, 1, false);
+  }
+  ASSERT_EQ(decided().size(), 16u);
+  add("firm", "a", 2, true, 5);
+  ASSERT_EQ(decided(DecisionKind::kHold), (Names{"firm"}));
+  const std::string stays = has_running(e, "a0") ? "a0" : has_running(e, "a1") ? "a1" : "a2";
+  ASSERT_TRUE(has_running(e, stays));
+  add(stays, "a", 1, true);  // no longer preemptible, it leaves 1 of 2
+  EXPECT_EQ(decided(DecisionKind::kReleaseHold), (Names{"firm"}));
+}
+
 TEST_P(FirmLimitsOf, BlockNoOtherWorkInAStrictQueue) {
   queues["a"].order = QueueOrder::kStrict;
   ok(e.apply(QueueUpsert{queues["a"]}));

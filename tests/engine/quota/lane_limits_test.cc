@@ -130,6 +130,17 @@ TEST_P(LaneLimitsOf, FollowWorkThatChangesItsLane) {
   EXPECT_EQ(decided(), (Names{"a"}));
 }
 
+TEST_P(LaneLimitsOf, EndAHoldThatOtherWorkLeavesNoRoomFor) {
+  for (const char* lane : {"bob", "carol", "dave", "eve"}) add(lane, lane, 2);
+  ASSERT_EQ(decided().size(), 4u);
+  add("a", "alice", 2, 5);
+  ASSERT_EQ(decided(DecisionKind::kHold), (Names{"a"}));
+  const auto runs = [&](const std::string& uid) { return has_running(e, uid); };
+  const std::string one = runs("bob") ? "bob" : "carol";
+  ok(e.apply(WorkloadUpsert{job(one, "alice", 2)}));
+  EXPECT_EQ(decided(DecisionKind::kReleaseHold), (Names{"a"}));
+}
+
 TEST(LaneLimitsThat, MakeNoSenseAreRefused) {
   Engine e;
   Queue q = std::get<QueueUpsert>(gpu_queue("q", "", 8)).queue;

@@ -24,6 +24,10 @@ constexpr std::size_t kWindow =
     32;  // candidates beyond the prefix, where only quota is short; the first ones for nodes
 constexpr std::size_t kManyTaken = 64;  // from here on, victims far from the places are given back first
 
+bool spreads(const Counted& counted, CountedId id) {
+  return counted.has_spread(id);
+}
+
 }  // namespace
 
 VictimSearch::VictimSearch(State& state, UnitLists& lists, WorkloadId preemptor, Budget& steps)
@@ -176,7 +180,7 @@ std::optional<VictimPlan> VictimSearch::run_with(const Assignment& assignment) {
       consider(minimal(node_prices(state_, *candidates_, wanted_, all, steps_).order));
     }
   }
-  if (!best_ && !fair && (candidates_->some_are_nearby() || spreads())) on_one_node();
+  if (!best_ && !fair && (candidates_->some_are_nearby() || has_term(spreads))) on_one_node();
   if (!best_) {
     more_at_ = std::min(more_at_, enough_at());
     return std::nullopt;
@@ -257,17 +261,32 @@ VictimSearch::Sequence VictimSearch::reprieve(const Sequence& taken) {
       trial.stay();
     }
   }
-  Sequence needed;
-  for (std::size_t i = kept.size(); i-- > 0;) {
-    if (steps_.has_steps() && candidates_->may_come_back(kept[i])) {
-      candidates_->give_back(kept[i]);
-      if (fits()) continue;
-      candidates_->free(kept[i]);
+  return needed_of(std::move(kept), [&](const Unit&) { return steps_.has_steps() && fits(); });
+}
+
+// Gives back those that `fits_with(unit)` lets come back, the last one first. Beside terms about other pods, one that comes back may let
+// another one do so. A spread may have more then in the domain with the fewest, or a pod is near again.
+VictimSearch::Sequence VictimSearch::needed_of(Sequence victims,
+                                               const std::function<bool(const Unit&)>& fits_with) {
+  const bool by_others = has_term(
+      [](const Counted& counted, CountedId id) { return counted.has_spread(id) || counted.has_near(id); });
+  for (bool again = true; std::exchange(again, false);) {
+    Sequence needed;
+    for (std::size_t i = victims.size(); i-- > 0;) {
+      if (candidates_->may_come_back(victims[i])) {
+        candidates_->give_back(victims[i]);
+        if (fits_with((*candidates_)[victims[i]].unit)) {
+          again = by_others;
+          continue;
+        }
+        candidates_->free(victims[i]);
+      }
+      needed.push_back(victims[i]);
     }
-    needed.push_back(kept[i]);
+    std::reverse(needed.begin(), needed.end());
+    victims = std::move(needed);
   }
-  std::reverse(needed.begin(), needed.end());
-  return needed;
+  return victims;
 }
 
 // Among the victims that had their turns, the ones whose room is needed; none if they would not have had their turns alone. If the
@@ -488,17 +507,8 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
 // The search asks whether a fit can be found without a victim, and finds fits greedily. With the places as they are now,
 // some victim may stay after all: then it does.
 void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedSlot>& placed) {
-  Sequence needed;
-  for (std::size_t i = victims.size(); i-- > 0;) {
-    if (candidates_->may_come_back(victims[i])) {
-      candidates_->give_back(victims[i]);
-      if (fits_beside((*candidates_)[victims[i]].unit, placed) && near_enough(placed)) continue;
-      candidates_->free(victims[i]);
-    }
-    needed.push_back(victims[i]);
-  }
-  std::reverse(needed.begin(), needed.end());
-  victims = std::move(needed);
+  victims = needed_of(std::move(victims),
+                      [&](const Unit& unit) { return fits_beside(unit, placed) && near_enough(placed); });
 }
 
 // With both charged: is no node of the victim, no queue on the preemptor's way up, and no limit of it beyond what it has?

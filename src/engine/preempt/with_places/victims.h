@@ -111,10 +111,11 @@ class VictimSearch {
   bool take_until_fits(const std::function<std::uint32_t()>& from, Sequence& taken);
   void shorten(Sequence& taken, std::size_t too_few);
   Sequence reprieve(const Sequence& taken);
+  Sequence needed_of(Sequence victims, const std::function<bool(const Unit&)>& fits_with);
   std::optional<Sequence> reprieve_fairly(const Sequence& taken);
   void undo(const Sequence& taken);
   void within_budgets();
-  bool spreads() const;
+  bool has_term(bool (*is_one)(const Counted&, CountedId)) const;
   void on_one_node();
   bool near_enough(const std::vector<PlacedSlot>& placed) const;
   void improve();

@@ -25,10 +25,10 @@ void VictimSearch::within_budgets() {
   consider(minimal(within));
 }
 
-bool VictimSearch::spreads() const {
+bool VictimSearch::has_term(bool (*is_one)(const Counted&, CountedId)) const {
   return std::any_of(wanted_.shapes.begin(), wanted_.shapes.end(), [&](const ShapeId shape) {
     const CountedId counted = state_.shapes[shape].shape.counted;
-    return counted.valid() && state_.accounts.counted().has_spread(counted);
+    return counted.valid() && is_one(state_.accounts.counted(), counted);
   });
 }
 
