@@ -52,6 +52,8 @@ const tip = () => document.getElementById('tip');
 const key = (target, name, more) => target.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true, ...more }));
 addEventListener('load', async () => {
   try {
+    const waits = (plot) => plot.inert && plot.clientWidth > 0;
+    for (let i = 0; i < 50 && [...document.querySelectorAll('.plot')].some(waits); ++i) await pause();
     await pause();
     const time = document.querySelector('figure.time'), plot = time.querySelector('.plot');
     seen.push('areas ' + plot.querySelectorAll('path').length);

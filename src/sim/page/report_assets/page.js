@@ -253,11 +253,12 @@ function dragToZoom(plot, view, at, mark) {
 // Draws now and whenever the width changes.
 function watchWidth(element, draw) {
   let last = -1;
+  element.inert = true;  // pointers and keys need what is drawn
   new ResizeObserver(() => {
     const width = element.clientWidth;
     if (width === last || width === 0) return;
     last = width;
-    requestAnimationFrame(draw);
+    requestAnimationFrame(() => { draw(); element.inert = false; });
   }).observe(element);
 }
 
