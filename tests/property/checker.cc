@@ -79,11 +79,7 @@ std::string Checker::still_not_near() const {
 // A hold, again, may rest on a start behind it.
 std::string Checker::still_not_spread() const {
   if (not_spread_.empty()) return "";
-  std::vector<Ledger::Coming> stay;
-  std::copy_if(came_.begin(), came_.end(), std::back_inserter(stay), [](const Ledger::Coming& one) {
-    return is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
-  });
-  return ledger_.spread_trouble(stay, {When::kAfter, When::kAfter, true}).empty() ? "" : not_spread_;
+  return ledger_.spread_trouble(stayed(), {When::kAfter, When::kAfter, true}).empty() ? "" : not_spread_;
 }
 
 std::string Checker::at_rest() const {

@@ -108,7 +108,8 @@ class Checker {
   std::string still_needless();
   bool behind_what_leans(const std::string& queue) const;
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
-  bool come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming, When when);
+  bool come_in_some_order(const std::vector<Ledger::Coming>& coming, When when);
+  std::vector<Ledger::Coming> stayed() const;
   bool could_stay(const WorkloadRecord& holder, const Yielded& victim, bool starts);
   bool over_quota(const WorkloadRecord& w, const Slots& slots) const;
   bool over_somewhere(const WorkloadRecord& w,

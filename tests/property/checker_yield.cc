@@ -412,14 +412,16 @@ bool Checker::came_now(const SlotRecord& slot) const {
                      [&](const Ledger::Coming& one) { return one.slot == &slot; });
 }
 
-// Without its victims the holder may be the first of its kind, which may go anywhere. Beside them its slots come one after the other. To be
+// Without its victims work may be the first of its kind, which may go anywhere. Beside them its slots come one after the other. To be
 // near to each other alone is not enough, and each stays within its spreads when it comes.
-bool Checker::come_in_some_order(const WorkloadRecord& holder, const std::vector<Ledger::Coming>& coming,
-                                 When when) {
+bool Checker::come_in_some_order(const std::vector<Ledger::Coming>& coming, When when) {
   std::vector<std::pair<SlotRecord*, SlotRecord>> all;
-  for (auto& set : ledger_.workloads.at(holder.spec.uid).sets) {
-    for (SlotRecord& slot : set) {
-      if (came_now(slot) && !slot.taken.opaque) all.emplace_back(&slot, slot);
+  for (auto& [uid, w] : ledger_.workloads) {
+    for (auto& set : w.sets) {
+      for (SlotRecord& slot : set) {
+        const auto is_it = [&](const Ledger::Coming& one) { return one.slot == &slot; };
+        if (std::any_of(coming.begin(), coming.end(), is_it)) all.emplace_back(&slot, slot);
+      }
     }
   }
   const auto near_to_those = [&](const Ledger::Coming& next, const std::vector<const SlotRecord*>& before) {
@@ -430,6 +432,15 @@ bool Checker::come_in_some_order(const WorkloadRecord& holder, const std::vector
     return near;
   };
   return ledger_.spread_trouble(coming, {when, when, when == When::kNow}, near_to_those).empty();
+}
+
+// All that came in this round, and stays.
+std::vector<Ledger::Coming> Checker::stayed() const {
+  std::vector<Ledger::Coming> stay;
+  std::copy_if(came_.begin(), came_.end(), std::back_inserter(stay), [](const Ledger::Coming& one) {
+    return is_active(one.slot->state) || one.slot->state == SlotState::kHeld;
+  });
+  return stay;
 }
 
 bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim, bool starts) {
@@ -471,13 +482,15 @@ bool Checker::could_stay(const WorkloadRecord& holder, const Yielded& victim, bo
       }
     }
   }
-  fits = fits && come_in_some_order(holder, coming, When::kAfter);
+  fits = fits && come_in_some_order(coming, When::kAfter);
   // A start comes beside the pods that there are: room that is held may never get its pods.
-  fits = fits && (!starts || come_in_some_order(holder, coming, When::kNow));
+  fits = fits && (!starts || come_in_some_order(coming, When::kNow));
+  // Other work of the round may be spread, or the first of its kind, by the end of the victim.
+  const bool all_come = !fits || come_in_some_order(stayed(), When::kAfter);
   for (std::size_t k = 0; k < victim.slots.size(); ++k) {
     v.sets[victim.slots[k].first][victim.slots[k].second] = present[k];
   }
-  return fits;
+  return fits && (all_come || !come_in_some_order(stayed(), When::kAfter));
 }
 
 // A hold that came between them and ended in the same round is not told. So some may seem to have given way for nothing where their room
