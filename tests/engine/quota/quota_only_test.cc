@@ -1,6 +1,8 @@
 // Work whose flavors are opaque: quota is all that is known, and everything else of a queue's policy counts all the same.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <tuple>
 
 #include "engine/tests_support.h"
@@ -120,6 +122,29 @@ TEST_F(QuotaOnly, NothingIsPreemptedBeforeTheMinimumRuntimeForAFairShare) {
   const auto d = decide(61'000);
   ASSERT_EQ(d.size(), 2u);
   EXPECT_EQ(d[0].first, DecisionKind::kEvict);
+}
+
+// Both queues have the largest share with the request. As in Kueue, the other queue gives its candidates first, and none of them may be
+// taken while the share of a is so large.
+TEST_F(QuotaOnly, OfEqualSharesTheOtherQueueHasItsTurnFirst) {
+  Queue root = std::get<QueueUpsert>(cohort("root")).queue;
+  root.sharing = Sharing::kDominantShare;
+  ok(e.apply(QueueUpsert{root}));
+  for (const auto& [name, quota] : std::map<std::string, int>{{"a", 3}, {"b", 2}, {"c", 3}}) {
+    Queue child = std::get<QueueUpsert>(gpu_queue(name, "root", quota)).queue;
+    if (name == "a") child.weight = {1, 2};
+    ok(e.apply(QueueUpsert{child}));
+  }
+  ok(e.apply(gang("low", 1, 1, -1, "a")));
+  ok(e.apply(gang("a", 1, 1, 0, "a")));
+  for (int i = 0; i < 6; ++i) ok(e.apply(gang("b" + std::to_string(i), 1, 1, 0, "b")));
+  ASSERT_EQ(decide(1000).size(), 8u);
+  ok(e.apply(gang("three", 3, 1, 0, "a")));
+  EXPECT_EQ(decide(2000), (Decisions{}));
+  ok(e.apply(gang("two", 2, 1, 0, "a")));
+  EXPECT_EQ(
+      decide(3000),
+      (Decisions{{DecisionKind::kEvict, "b0"}, {DecisionKind::kEvict, "b1"}, {DecisionKind::kHold, "two"}}));
 }
 
 // Work that runs and holds room to grow gives up its hold like work that only holds. It is evicted only together with its hold.

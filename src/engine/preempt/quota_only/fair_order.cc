@@ -92,6 +92,12 @@ bool FairOrder::borrows_any(QueueId queue) const {
   return false;
 }
 
+// Both have the same share. The preemptor's own queue gives last.
+bool FairOrder::gives_before(QueueId a, QueueId b) {
+  if (a == queue_ || b == queue_) return b == queue_;
+  return candidates_.yields_before(front(a), front(b));
+}
+
 // The queue below `at` whose turn it is; none: no candidate is left there.
 QueueId FairOrder::turn(QueueId at) {
   while (true) {
@@ -104,8 +110,7 @@ QueueId FairOrder::turn(QueueId at) {
       if (state_.queues[child.index()].spec.leaf) {
         if ((!borrows && child != queue_) || front(child) == FairCandidates::kNone) {
           done_.insert(child);
-        } else if (!leaf.valid() || s > leaf_share ||
-                   (s == leaf_share && candidates_.yields_before(front(child), front(leaf)))) {
+        } else if (!leaf.valid() || s > leaf_share || (s == leaf_share && gives_before(child, leaf))) {
           leaf = child;
           leaf_share = s;
         }

@@ -5,7 +5,9 @@
 //   - it is the preemptor's own queue, or the preemptor stays within its own quota (a plain reclaim). A queue above it whose quota is cut
 //     (QuotaTree::is_cut) must do so, too, below the common ancestor; or
 //   - final     the preemptor's share with its request is not above the share that the other side keeps without the candidate
-//   - initial   it is below the present share of the other side; once per queue
+//   - initial   it is below the present share of the other side; once per queue.
+// Among queues with the same share the one gives first whose candidate yields first. The preemptor's own queue gives last.
+//
 // The sides are the children of the lowest common ancestor. With both rules (FairStrategy) `initial` applies to candidates that
 // `final` left out.
 //
@@ -84,6 +86,7 @@ class FairOrder {
   bool fair_at_last(std::uint32_t candidate, const Sides& sides);
   std::uint32_t front(QueueId queue);
   std::uint32_t pop(QueueId queue);
+  bool gives_before(QueueId a, QueueId b);
   QueueId turn(QueueId at);
   QueueId next_queue();
   Turn next_by_final();
