@@ -147,6 +147,28 @@ TEST_F(QuotaOnly, OfEqualSharesTheOtherQueueHasItsTurnFirst) {
       (Decisions{{DecisionKind::kEvict, "b0"}, {DecisionKind::kEvict, "b1"}, {DecisionKind::kHold, "two"}}));
 }
 
+// More is in use than there is. So one more is needed beside the victim in its own queue, which leaves it within its quota.
+TEST_F(QuotaOnly, BehindItsOwnVictimsAFairShareIsTheReason) {
+  Queue root = std::get<QueueUpsert>(cohort("root")).queue;
+  root.sharing = Sharing::kDominantShare;
+  ok(e.apply(QueueUpsert{root}));
+  for (const auto& [name, quota] : std::map<std::string, int>{{"a", 3}, {"b", 3}, {"c", 1}}) {
+    Queue child = std::get<QueueUpsert>(gpu_queue(name, "root", quota)).queue;
+    if (name == "b") child.weight = {0, 1};
+    ok(e.apply(QueueUpsert{child}));
+  }
+  ok(e.apply(gang("low", 1, 1, -1, "a")));
+  for (const char* uid : {"a0", "a1"}) ok(e.apply(gang(uid, 1, 1, 0, "a")));
+  for (int i = 0; i < 4; ++i) ok(e.apply(gang("b" + std::to_string(i), 1, 1, 0, "b")));
+  ASSERT_EQ(decide(1000).size(), 7u);
+  ok(e.apply(gpu_queue("c", "root", 0)));
+  ok(e.apply(gang("one", 1, 1, 0, "a")));
+  const std::vector<Decision> d = e.decide(2000);
+  ASSERT_EQ(d.size(), 3u);
+  EXPECT_EQ(d[0].workload, "low");
+  EXPECT_EQ(d[1].reason.code, ReasonCode::kReclaimedFairly);
+}
+
 // Work that runs and holds room to grow gives up its hold like work that only holds. It is evicted only together with its hold.
 TEST_F(QuotaOnly, AHoldOfGrowthYieldsToo) {
   for (const int asks : {6, 8}) {

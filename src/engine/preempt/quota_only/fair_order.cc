@@ -155,8 +155,11 @@ FairOrder::Turn FairOrder::next_by_initial() {
     if (queue == queue_) return {pop(queue), YieldCause::kWithinQueue};
     const Sides both = sides(queue);
     done_.insert(queue);  // once: what is left of it may not become the poorer side
-    if (within_nominal(both.ours)) return {pop(queue), YieldCause::kReclaim};
-    if (!had_its_turn_ && share(both.ours) < share(both.theirs)) return {pop(queue), YieldCause::kFairShare};
+    const bool within = within_nominal(both.ours);
+    if (within && !from_left_) return {pop(queue), YieldCause::kReclaim};
+    // Behind victims of its own the preemptor may be within its quota. Its fair share is the reason all the same.
+    if ((within || !had_its_turn_) && share(both.ours) < share(both.theirs))
+      return {pop(queue), had_its_turn_ ? YieldCause::kReclaim : YieldCause::kFairShare};
   }
   return {};
 }
