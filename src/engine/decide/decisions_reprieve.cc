@@ -27,6 +27,13 @@ std::vector<std::size_t> ends_behind_others(const State& state, const std::vecto
   return ends;
 }
 
+// Whether room or quota becomes free behind that place.
+bool frees_behind(const std::vector<Decision>& out, std::size_t at) {
+  return std::any_of(out.begin() + static_cast<std::ptrdiff_t>(at) + 1, out.end(), [](const Decision& d) {
+    return (d.kind == DecisionKind::kEvict || d.kind == DecisionKind::kReleaseHold) && !d.slots.empty();
+  });
+}
+
 }  // namespace
 
 Decisions::Yield Decisions::yield_of(const VictimPlan::Victim& victim, WorkloadId to) const {
@@ -49,13 +56,19 @@ bool Decisions::reprieve() {
 Decisions::Outcome Decisions::outcome_of(WorkloadId id) const {
   const WorkloadState& w = state_.workloads[id.index()];
   std::size_t holds = 0;
-  std::size_t starts = 0;
-  for (const Decision& d : out_) {
+  std::optional<std::size_t> start;  // the first one
+  for (std::size_t k = 0; k < out_.size(); ++k) {
+    const Decision& d = out_[k];
     if (d.slots.empty() || d.workload != w.uid) continue;
     if (d.kind == DecisionKind::kHold) ++holds;
-    if (d.kind == DecisionKind::kStart) ++starts;
+    if (d.kind == DecisionKind::kStart && !start) start = k;
   }
-  if (starts > 0) return holds == 0 ? Outcome::kStarts : Outcome::kStays;
+  if (start) {
+    // A start that is not told last has its room at its place, before others end.
+    const auto held = held_at_.find(id.value);
+    const bool stays_there = held == held_at_.end() || was_needed(w.queue, held->second);
+    return holds > 0 || (stays_there && frees_behind(out_, *start)) ? Outcome::kStays : Outcome::kStarts;
+  }
   if (holds != 1 || was_needed(w.queue, held_at_.at(id.value))) return Outcome::kStays;
   if (w.held() > 0) return hold_ended_ ? Outcome::kHolds : Outcome::kStays;
   return gave_way(w.uid, DecisionKind::kReleaseHold) ? Outcome::kStays : Outcome::kEnded;
