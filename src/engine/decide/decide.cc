@@ -520,6 +520,14 @@ void Decider::attempt(ClassId class_id) {
   if (took_back > 0) state_.done.note(id, Done::kYielded);
   // Starts that were taken back leave room. Work that sleeps has its turn there before they begin again.
   if (std::exchange(state_.news.taken_back, false)) wake();
+  if (std::exchange(state_.news.freed_limit, false)) stand_in_front_again();
+}
+
+// Work that waited in a limit let others of its strict queue pass. With room there it has its turn before them.
+void Decider::stand_in_front_again() {
+  for (std::size_t q = 0; q < state_.queues.size(); ++q) {
+    for (const ClassId id : blocks_again(state_, QueueId(q))) state_.pending.wake(id);
+  }
 }
 
 }  // namespace berth::engine

@@ -48,6 +48,7 @@ class Decider {
   std::optional<std::vector<CountedCrossing>> new_crossings();
   bool let_pass();
   void attempt(ClassId id);
+  void stand_in_front_again();
 
   State& state_;
   Round round_;

@@ -7,6 +7,7 @@
 #include "engine/decide/turns.h"
 #include "engine/preempt/rights/force.h"
 #include "engine/state/bands.h"
+#include "engine/state/limits.h"
 
 namespace berth::engine {
 namespace {
@@ -140,6 +141,7 @@ void Decisions::evict(WorkloadId id, Reason reason, std::string beneficiary, std
     }
   }
   out_.push_back(std::move(d));
+  state_.news.freed_limit = state_.news.freed_limit || is_limited(state_, w);
   state_.done.note(id, Done::kYielded);
   if (w.delays_preemption()) w.delays.edit().evicted_at = state_.now;
   ++state_.stats.evictions;
@@ -163,6 +165,7 @@ void Decisions::release_hold(WorkloadId id, Reason reason, PlaneMask freed) {
     }
   }
   out_.push_back(std::move(d));
+  state_.news.freed_limit = state_.news.freed_limit || is_limited(state_, w);
   hold_ended_ = hold_ended_ || holds_since_now(id);
   ++state_.stats.holds_released;
   state_.settle(id);
