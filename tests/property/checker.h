@@ -107,6 +107,7 @@ class Checker {
   std::string check_minimal(const WorkloadRecord& holder, bool starts);
   std::string still_needless();
   bool behind_what_leans(const std::string& queue) const;
+  bool behind_what_is_limited(const engine::Engine& engine, const std::string& queue) const;
   bool came_now(const SlotRecord& slot) const;  // this decide() gave it its place
   bool come_in_some_order(const std::vector<Ledger::Coming>& coming, When when);
   std::vector<Ledger::Coming> stayed() const;

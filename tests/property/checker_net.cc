@@ -194,6 +194,18 @@ bool Checker::behind_what_leans(const std::string& queue) const {
   });
 }
 
+// Whether some work of the strict queue waits in a limit, and lets others pass. With less in the limit it may stand in front again.
+bool Checker::behind_what_is_limited(const engine::Engine& engine, const std::string& queue) const {
+  const auto it = ledger_.queues.find(queue);
+  if (it == ledger_.queues.end() || it->second.order != QueueOrder::kStrict) return false;
+  return std::any_of(ledger_.workloads.begin(), ledger_.workloads.end(), [&](const auto& entry) {
+    if (entry.second.spec.queue != queue || entry.second.count(SlotState::kWaiting) == 0) return false;
+    const auto verdict = engine.verdict(entry.first);
+    return verdict && (contains(verdict->reason, ReasonCode::kLaneLimit) ||
+                       contains(verdict->reason, ReasonCode::kFirmLimit));
+  });
+}
+
 // No work of one pod waits that would start within its own queue's quota if something had not started in this round on borrowed
 // quota.
 std::string Checker::check_own_first(const engine::Engine& engine, Coverage& coverage) {
@@ -218,7 +230,8 @@ std::string Checker::check_own_first(const engine::Engine& engine, Coverage& cov
       other_cause = other_cause || contains(verdict->reason, code);
     if (other_cause) continue;
     const auto own = flavors_within_own(w);
-    if (own.empty() || behind_what_leans(w.spec.queue)) continue;
+    if (own.empty() || behind_what_leans(w.spec.queue) || behind_what_is_limited(engine, w.spec.queue))
+      continue;
     for (const auto& [borrower, began] : began_) {
       const auto borrows = [&, &name = borrower, &queue = w.spec.queue](const Own& one) {
         return borrows_beside(name, queue, one);

@@ -83,8 +83,10 @@ Verdict found_verdict(const State& state, WorkloadId id) {
   if (!w.active) return {VerdictKind::kBlocked, {ReasonCode::kInactive, "", "", 0, 0, 0, {}}};
   if (w.pending.valid()) {
     const Pending::Class& c = state.pending.at(w.pending);
-    if (c.parked) return {c.why.verdict, c.why.reason};
-    if (const WorkloadId head = state.pending.blocked_by(w.pending); head.valid()) {
+    const WorkloadId head = state.pending.blocked_by(w.pending);
+    // Work that came in front of it later has its turn first, whatever it lacked before. A limit of its own, or parts, it still lacks.
+    if (c.parked && !(head.valid() && c.why.in_line)) return {c.why.verdict, c.why.reason};
+    if (head.valid()) {
       return {VerdictKind::kBlocked,
               {ReasonCode::kBehindHead, state.workloads[head.index()].name, "", 0, 0, 0, {}}};
     }

@@ -117,6 +117,32 @@ TEST(Blocked, ACutSearchBlocksAStrictQueueLikeAnyOther) {
   EXPECT_EQ(w.e.decide(2000).size(), 1u) << "and within the bound it is found";
 }
 
+// It was the head, and its own quota was short. Now other work stands in front of it.
+TEST(Blocked, WorkBehindANewHeadWaitsForThatHead) {
+  Engine e;
+  ok(e.apply(gpu_node("n", 8)));
+  ok(e.apply(FlavorUpsert{{"f", {}, {}, {}, ""}}));
+  Event strict = gpu_queue("q", "", 2, {WithinQueue::kNever, Reclaim::kNever});
+  std::get<QueueUpsert>(strict).queue.order = QueueOrder::kStrict;
+  ok(e.apply(strict));
+  ok(e.apply(gang("runs", 1, 1, 0, "q")));
+  ASSERT_EQ(e.decide(1000).size(), 1u);
+  const auto said = [&](const char* uid) { return to_text(e.verdict(uid)->reason); };
+  const std::string short_of_quota = "needs 2 nvidia.com/gpu in flavor f";
+  ok(e.apply(gang("first", 1, 2, 0, "q")));
+  EXPECT_TRUE(e.decide(2000).empty());
+  EXPECT_TRUE(said("first").starts_with(short_of_quota)) << said("first");
+  ok(e.apply(gang("in-front", 1, 2, 1, "q")));
+  EXPECT_TRUE(e.decide(3000).empty());
+  EXPECT_TRUE(said("in-front").starts_with(short_of_quota)) << said("in-front");
+  const Reason behind = e.verdict("first")->reason;
+  EXPECT_EQ(behind.code, ReasonCode::kBehindHead) << to_text(behind);
+  EXPECT_EQ(behind.subject, "in-front");
+  ok(e.apply(WorkloadRemove{"in-front"}));
+  EXPECT_TRUE(e.decide(4000).empty());
+  EXPECT_TRUE(said("first").starts_with(short_of_quota)) << said("first");
+}
+
 // Whatever its other pods lack: free room cannot cure a resource that no flavor has, so work behind it does not wait for that.
 TEST(Blocked, ARequestThatNoFlavorHasBlocksNoOtherWork) {
   Engine e;
