@@ -511,16 +511,14 @@ void Decider::attempt(ClassId class_id) {
     Attempt attempt(round_, class_id, took_back);
     attempt.run();
     took_back += attempt.took_back();
+    if (std::exchange(state_.news.freed_limit, false)) stand_in_front_again();
     if (attempt.took_back() == 0 || state_.pending.at(class_id).members.begin()->workload != id) break;
     // Work that went with them may stand in front of it in its strict queue, and has its turn first. So has work that stands aside no more.
-    for (const ClassId blocking : blocks_again(state_, state_.pending.at(class_id).queue))
-      state_.pending.wake(blocking);
     if (state_.pending.follows_awake(class_id)) break;
   }
   if (took_back > 0) state_.done.note(id, Done::kYielded);
   // Starts that were taken back leave room. Work that sleeps has its turn there before they begin again.
   if (std::exchange(state_.news.taken_back, false)) wake();
-  if (std::exchange(state_.news.freed_limit, false)) stand_in_front_again();
 }
 
 // Work that waited in a limit let others of its strict queue pass. With room there it has its turn before them.

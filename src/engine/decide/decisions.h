@@ -130,7 +130,7 @@ class Decisions {
   using Chosen = std::function<bool(WorkloadId)>;
   void cancel_behind(const Chosen& may_lean);
   std::vector<std::pair<std::size_t, WorkloadId>> begun_behind(QueueId queue, std::size_t first) const;
-  std::vector<WorkloadId> passers(std::vector<ClassId>& passed) const;
+  std::vector<WorkloadId> passers() const;
   std::optional<WorkloadId> first_leaning(const Chosen& among) const;
   bool cancel_leaning(const Chosen& among);
   std::vector<Slot> begun_places(WorkloadId id) const;

@@ -76,7 +76,10 @@ void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   }
   state_.done.note(id, Done::kYielded);
   if (state_.queues[w.queue.index()].spec.order == QueueOrder::kStrict) passed_.emplace_back(w.queue, first);
-  if (is_limited(state_, w)) passed_.emplace_back(QueueId(), 0);
+  if (is_limited(state_, w)) {
+    state_.news.freed_limit = true;
+    passed_.emplace_back(QueueId(), 0);
+  }
   begun.stretch = 0;
   order_changed_ = state_.news.taken_back = true;
   if (begun.slots.empty()) {
@@ -99,8 +102,8 @@ std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId 
   return behind;
 }
 
-// The starts that have passed work of their strict queue which stands aside no more, in their order, and that work. Growth passes any.
-std::vector<WorkloadId> Decisions::passers(std::vector<ClassId>& passed) const {
+// The starts that have passed work of their strict queue which stands aside no more, in their order. Growth passes any.
+std::vector<WorkloadId> Decisions::passers() const {
   std::map<QueueId, std::vector<ClassId>> blocking;
   std::vector<std::pair<std::size_t, WorkloadId>> starts;
   for (const auto& [number, begun] : begun_) {
@@ -116,7 +119,6 @@ std::vector<WorkloadId> Decisions::passers(std::vector<ClassId>& passed) const {
   std::sort(starts.begin(), starts.end());
   std::vector<WorkloadId> out;
   for (const auto& [at, id] : starts) out.push_back(id);
-  for (const auto& [queue, classes] : blocking) passed.insert(passed.end(), classes.begin(), classes.end());
   return out;
 }
 
@@ -131,9 +133,7 @@ void Decisions::cancel_behind(const Chosen& may_lean) {
         for (const auto& [at, id] : begun_behind(queue, first)) cancel(id, 0);
         continue;
       }
-      std::vector<ClassId> passed;
-      for (const WorkloadId id : passers(passed)) cancel(id, 0);
-      for (const ClassId id : passed) state_.pending.wake(id);
+      for (const WorkloadId id : passers()) cancel(id, 0);
     }
   } while (cancel_leaning(may_lean));
 }
@@ -213,12 +213,12 @@ std::optional<std::vector<WorkloadId>> Decisions::going_with(const std::vector<W
           take_away(other);
       }
       if (!is_limited(state_, w)) continue;
-      std::vector<ClassId> passed = blocks_again(state_, own);
+      const std::vector<ClassId> passed = blocks_again(state_, own);
       const auto is_in_front = [&](const ClassId by) {
         return state_.pending.in_front(by, state_.workloads[id.index()].pending);
       };
       is_blocked = is_blocked || std::any_of(passed.begin(), passed.end(), is_in_front);
-      for (const WorkloadId other : passers(passed)) take_away(other);
+      for (const WorkloadId other : passers()) take_away(other);
     }
     if (const auto leaning = first_leaning(stays)) take_away(*leaning);
   } while (seen < gone.size());
