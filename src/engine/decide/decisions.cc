@@ -195,8 +195,8 @@ void Decisions::start_alone(WorkloadId id, const std::vector<PlacedSlot>& placed
   end_start(id);  // some of its slots may have got their quota in this round
   start(id, placed);
   // Growth behind it gets its quota and its places at once: that is a decision of its own.
+  if (begun_.at(id.value).borrows) std::erase(borrowers_, id);
   begun_.erase(id.value);
-  std::erase(borrowers_, id);
   state_.done.note(id, Done::kSettled);
   if (may_come_by_others(state_, placed)) settle_begun();
 }

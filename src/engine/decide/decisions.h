@@ -99,6 +99,7 @@ class Decisions {
     std::size_t start = 0;                                     // in out_: growth in the same stretch joins it
     std::uint64_t stretch = 0;                                 // 0: none, nothing joins
     bool ran = false;                                          // some of it before
+    bool borrows = false;                                      // it is one of borrowers_
     std::int64_t priority = 0;                                 // by which it stood in line
     Progress progress;                                         // before
     TimeMs took_at = kEndOfTime;

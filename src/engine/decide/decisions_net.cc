@@ -34,8 +34,7 @@ void Decisions::note_begun(WorkloadId id, Begun& begun, bool is_new, const std::
     begun.slots.emplace_back(p.set, p.slot);
     borrows = borrows || state_.quota.reach(w.queue, state_.charges[p.charge].quota, 0) > 0;
   }
-  if (borrows && std::find(borrowers_.begin(), borrowers_.end(), id) == borrowers_.end())
-    borrowers_.push_back(id);
+  if (borrows && !std::exchange(begun.borrows, true)) borrowers_.push_back(id);
 }
 
 void Decisions::end_start(WorkloadId id) {
@@ -83,8 +82,8 @@ void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   begun.stretch = 0;
   order_changed_ = state_.news.taken_back = true;
   if (begun.slots.empty()) {
+    if (begun.borrows) std::erase(borrowers_, id);
     begun_.erase(id.value);
-    std::erase(borrowers_, id);
   }
   state_.settle(id);
   state_.changed(id);
