@@ -172,7 +172,11 @@ Failure lacks_parts(State& state, const WorkloadState& w) {
     }
     if (w.needs_all) break;
   }
-  if (reasons.empty() || (!w.needs_all && enough_children(structure, can))) {
+  // Where enough runs, it asks for the others. All of these may be lost.
+  bool some_may_come = false;
+  for (std::size_t s = 0; s < w.sets.size(); ++s)
+    some_may_come = some_may_come || (w.sets[s].waiting > 0 && !lost[s]);
+  if (reasons.empty() || (!w.needs_all && some_may_come && enough_children(structure, can))) {
     const auto together = w.sets.size() > 1 ? never_together(state, w, lost) : std::nullopt;
     if (!together) return out;
     reasons = {*together};

@@ -101,6 +101,28 @@ TEST(StrictHeads, OthersGoOnWhenTheHeadIsGone) {
   }
 }
 
+// It runs, and would have a part more that its queue can never have. Awake or not, it is no head.
+TEST(StrictHeads, GrowthThatNeverComesIsNoHead) {
+  StrictHeads w;
+  Workload parts = gang_workload("parts", 1, 1, 10, "lender");
+  parts.root.pod_sets.push_back(parts.root.pod_sets.front());
+  parts.root.pod_sets.back().pod.claim.requests[0].count = 100;
+  parts.root.least = 1;
+  parts.asks_more_since = 500;
+  w.put(WorkloadUpsert{parts});
+  w.put(gang("uses", 1, 1, 0, "own"));
+  EXPECT_EQ(w.starts(), "uses parts");
+  w.put(gang("head", 2, 1, 0, "lender"));
+  w.put(gang("more", 1, 1, 20, "guest"));
+  EXPECT_EQ(w.starts(), "");
+  EXPECT_TRUE(
+      w.why("more").ends_with("quota is reserved for head, which waits first in the strict queue lender"))
+      << w.why("more");
+  EXPECT_EQ(w.e.verdict("parts")->kind, VerdictKind::kRefused);
+  w.put(FlavorUpsert{{"unused", {}, {}, {}, ""}});
+  EXPECT_EQ(w.starts(), "") << "all work has been looked at again, and nothing is free";
+}
+
 TEST(StrictHeads, KeepNothingWhenNodesAreAllTheyLack) {
   StrictHeads w;
   w.put(gang("uses", 1, 1, 0, "own"));
