@@ -63,7 +63,7 @@ MUTANTS = [
         ('    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id))',
          '    if (fit > 0 && !shape_->tokens.empty() && !nodes.is_opaque(id) && !broken("port-given-twice"))'),
     ]),
-    ('releasing-is-free', 2, 'held work starts in room whose pods have not ended yet', 'decide/decide.cc', [
+    ('releasing-is-free', 2, 'held work starts in room whose pods have not ended yet', 'decide/held_room.cc', [
         ('    if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;',
          '    if (!state_.accounts.has_room(charged(w, slot), broken("releasing-is-free") ? kAfter : kNow)) return false;'),
     ]),
@@ -95,7 +95,7 @@ MUTANTS = [
         ('  if (order_changed_) put_in_turn(',
          '  if (order_changed_ && !broken("told-as-decided")) put_in_turn('),
     ]),
-    ('holds-stay', 4, 'held room never becomes a start', 'decide/decide.cc', [
+    ('holds-stay', 4, 'held room never becomes a start', 'decide/held_room.cc', [
         ('  state_.news.gained_now = false;\n',
          '  state_.news.gained_now = false;\n'
          '  if (broken("holds-stay")) return;\n'),

@@ -26,6 +26,7 @@
 #include "engine/base/budget.h"
 #include "engine/decide/asked_size.h"
 #include "engine/decide/decisions.h"
+#include "engine/decide/held_room.h"
 #include "engine/decide/old_work.h"
 #include "engine/decide/reserved.h"
 #include "engine/decide/strict_heads.h"
@@ -41,11 +42,13 @@ namespace berth::engine {
 
 // The parts of one decide(), which its attempts share.
 struct Round {
-  Round(State& of, Plans& plans) : state(of), lists(of), decisions(of), strict(of), old(of, plans, strict) {}
+  Round(State& of, Plans& plans)
+      : state(of), lists(of), decisions(of), held(of, decisions), strict(of), old(of, plans, strict) {}
 
   State& state;
   UnitLists lists;
   Decisions decisions;
+  HeldRoom held;
   StrictHeads strict;
   OldWork old;
 };

@@ -22,31 +22,8 @@ namespace {
 // something, so this is a guard, not a policy.
 constexpr int kMostRounds = 1000;
 
-constexpr std::string_view kTermFails = "a required term about other pods fails on node {}";
-
 std::string text_of(DurationMs time) {
   return time < kMinute ? fmt::format("{} s", time / kSecond) : fmt::format("{} min", time / kMinute);
-}
-
-// Whether what runs and what is held make a whole workload: at every group nothing or at least its least number.
-bool whole_with_hold(const Structure& structure, const WorkloadState& w) {
-  std::vector<std::int64_t> started(structure.groups.size(), 0);
-  std::vector<std::int64_t> slots(structure.groups.size(), 0);
-  for (std::size_t s = 0; s < structure.group_of.size() && s < w.sets.size(); ++s) {
-    const std::int64_t have = w.sets[s].active + w.sets[s].held;
-    if (have > 0 && have < w.sets[s].least) return false;
-    slots[structure.group_of[s]] += have;
-    if (have >= w.sets[s].least) ++started[structure.group_of[s]];
-  }
-  for (std::size_t g = structure.groups.size(); g-- > 0;) {  // children come after their parents
-    const StructureGroup& group = structure.groups[g];
-    const bool enough = started[g] >= group.least;
-    if (!enough && (slots[g] > 0 || g == 0)) return false;
-    if (g == 0) continue;
-    slots[group.parent] += slots[g];
-    if (enough) ++started[group.parent];
-  }
-  return true;
 }
 
 }  // namespace
@@ -68,8 +45,8 @@ std::vector<Decision> Decider::run() {
     state_.news.holds_suspect = true;
   }
   for (int round = 0; round < kMostRounds; ++round) {
-    if (state_.accounts.counted().news().take_for_holds() || state_.news.holds_suspect) check_holds();
-    if (state_.news.gained_now) start_holders();
+    if (state_.accounts.counted().news().take_for_holds() || state_.news.holds_suspect) round_.held.check();
+    if (state_.news.gained_now) round_.held.start();
     place_awaited();
     wake();
     round_.old.review();
@@ -91,7 +68,7 @@ std::vector<Decision> Decider::run() {
         !state_.pending.next().valid() && !end_broken() && !round_.decisions.reprieve())
       break;
   }
-  if (state_.news.holds_later && some_hold_has_its_room()) state_.news.look_at_holds = state_.now + 1;
+  if (state_.news.holds_later && round_.held.some_is_ready()) state_.news.look_at_holds = state_.now + 1;
   return round_.decisions.net();
 }
 
@@ -138,223 +115,6 @@ bool Decider::end_broken() {
     any = true;
   }
   return any;
-}
-
-// The account of a held slot that is overdrawn, in words; "": none.
-std::string Decider::overdraft_of(const WorkloadState& w, const Slot& slot) const {
-  const Charged held = charged(w, slot);
-  const std::string& node = state_.nodes.record(slot.node).spec.name;
-  if (const auto over = state_.accounts.overdrawn_in_queue(held, Mode::kPlan)) {
-    const std::string_view resource = state_.resource_name(over->pair);
-    if (over->of == Overdraft::Of::kQuota) return fmt::format("the queue's quota of {} shrank", resource);
-    if (over->of == Overdraft::Of::kFirm)
-      return fmt::format("work that is not preemptible may have less {} than was held", resource);
-    return fmt::format("what {} may have of {} in this queue shrank",
-                       state_.queues[w.queue.index()].lanes.name(w.lane), resource);
-  }
-  const auto over = state_.accounts.overdrawn_on_node(held, Mode::kPlan);
-  if (!over) return "";
-  if (over->of == Overdraft::Of::kTerm) return fmt::format(kTermFails, node);
-  if (over->of == Overdraft::Of::kDevice) return fmt::format("a device of node {} is gone", node);
-  if (over->of == Overdraft::Of::kToken)
-    return fmt::format("another pod has {} of node {}", state_.nodes.held().tokens.text(over->token), node);
-  return fmt::format("node {} has less {} than was held", node, state_.nodes.resource_name(over->resource));
-}
-
-// The held slots of a workload that have a part in terms about other pods.
-std::vector<Counted::Place> Decider::held_places(const WorkloadState& w) const {
-  std::vector<Counted::Place> out;
-  for (const PodSetState& set : w.sets) {
-    for (const Slot& slot : set.slots) {
-      if (slot.state != SlotState::kHeld || state_.nodes.is_opaque(slot.node)) continue;
-      const CountedId id = state_.shape_of(slot.charge).counted;
-      if (id.valid()) out.emplace_back(slot.node, id);
-    }
-  }
-  return out;
-}
-
-// The node of a held slot that its required terms keep away when the held slots come there one after the other. Slots of one hold do
-// not keep each other there. The first of them is near to a pod of others, or the first of its kind anywhere.
-std::optional<NodeId> Decider::kept_away(const WorkloadState& w) {
-  Counted& counted = state_.accounts.counted();
-  if (!counted.any()) return std::nullopt;
-  const std::vector<Counted::Place> left = counted.never_come(held_places(w), planes_of(SlotState::kHeld));
-  return left.empty() ? std::nullopt : std::optional(left.front().first);
-}
-
-// Whether its held slots may come, one after the other, before those of all other holds. Only pods break a spread: room that is held
-// for others may never get its pods. Two holds that broke each other would end and come again, without end.
-bool Decider::stays_spread(const WorkloadState& w) {
-  Counted& counted = state_.accounts.counted();
-  if (!counted.any()) return true;
-  const std::vector<Counted::Place> held = held_places(w);
-  const auto is_spread = [&](const Counted::Place& place) { return counted.has_spread(place.second); };
-  if (std::none_of(held.begin(), held.end(), is_spread)) return true;
-  std::vector<Counted::Place> others;
-  for (const auto& [order, id] : state_.holders) {
-    const WorkloadState& other = state_.workloads[id.index()];
-    if (&other == &w) continue;
-    const std::vector<Counted::Place> places = held_places(other);
-    others.insert(others.end(), places.begin(), places.end());
-  }
-  const PlaneMask planes = planes_of(SlotState::kHeld);
-  for (const auto& [node, id] : others) counted.add(node, id, planes, -1);
-  const bool fits = counted.fit_in_turn(held, Mode::kPlan);
-  for (const auto& [node, id] : others) counted.add(node, id, planes, +1);
-  return fits;
-}
-
-// Whether a hold has all its room by now. If it does not start then, its terms keep it, and no pod ends any more that would bring
-// that to light.
-bool Decider::some_hold_has_its_room() const {
-  const auto has_room = [&](const WorkloadState& w, const Slot& slot) {
-    return slot.state != SlotState::kHeld || state_.accounts.has_room_beside_terms(charged(w, slot), kNow);
-  };
-  return std::any_of(state_.holders.begin(), state_.holders.end(), [&](const auto& holder) {
-    const WorkloadState& w = state_.workloads[holder.second.index()];
-    return std::all_of(w.sets.begin(), w.sets.end(), [&](const PodSetState& set) {
-      return std::all_of(set.slots.begin(), set.slots.end(),
-                         [&](const Slot& slot) { return has_room(w, slot); });
-    });
-  });
-}
-
-// Ends holds whose room has changed: a node gone, cordoned or shrunk, quota taken away, a queue stopped, pods missing or placed by
-// another client.
-void Decider::check_holds() {
-  state_.news.holds_suspect = false;
-  // A hold that ends may be the one that another must be near to.
-  while ((end_broken_holds() || end_circles()) && state_.accounts.counted().any()) {
-  }
-}
-
-// Holders that never start, in whatever order the holders come.
-std::set<WorkloadId> Decider::holders_that_never_come(bool spreads) {
-  std::vector<WorkloadId> ids;
-  std::vector<std::vector<Counted::Place>> places;
-  for (const auto& [order, id] : state_.holders) {
-    ids.push_back(id);
-    places.push_back(held_places(state_.workloads[id.index()]));
-  }
-  std::set<WorkloadId> out;
-  const PlaneMask planes = planes_of(SlotState::kHeld);
-  for (const std::size_t k : never_in_turn(state_.accounts.counted(), places, planes, spreads))
-    out.insert(ids[k]);
-  return out;
-}
-
-// Ends holds that are near to each other alone: each would start after the others. It is so once the pod has gone that one of them
-// was near to.
-bool Decider::end_circles() {
-  bool any = false;
-  for (const WorkloadId id : holders_that_never_come(false)) {
-    if (round_.decisions.holds_since_now(id)) {
-      state_.news.holds_later = true;
-      continue;
-    }
-    note_broken_hold(state_, id);
-    const std::string why = "only pods that have not started are where its pods must be near to";
-    round_.decisions.release_hold(id, {ReasonCode::kHoldBroken, "", why, 0, 0, 0, {}}, 0);
-    any = true;
-  }
-  return any;
-}
-
-// The term that its held slots no longer keep, in words; "": none. Work that ended for a hold of this decide() did not end for nothing:
-// such a hold is looked at again when it could start.
-std::string Decider::broken_terms(WorkloadId id) {
-  const WorkloadState& w = state_.workloads[id.index()];
-  if (const auto node = kept_away(w)) return fmt::format(kTermFails, state_.nodes.record(*node).spec.name);
-  if (stays_spread(w) || holders_that_never_come(true).count(id) == 0) return "";
-  if (!round_.decisions.holds_since_now(id)) return "its pods would no longer be spread as they must be";
-  state_.news.holds_later = true;
-  return "";
-}
-
-bool Decider::end_broken_holds() {
-  bool any = false;
-  const auto holders = state_.holders;
-  for (const auto& [order, id] : holders) {
-    WorkloadState& w = state_.workloads[id.index()];
-    const QueueState& q = state_.queues[w.queue.index()];
-    std::string broken;
-    if (std::exchange(w.placed_elsewhere, false)) broken = "one of its pods was placed somewhere else";
-    if (!q.exists || !q.trouble.empty() || is_stopped(q, w)) broken = "its queue was stopped or changed";
-    for (const auto& set : w.sets) {
-      for (const auto& slot : set.slots) {
-        if (slot.state != SlotState::kHeld || !broken.empty()) continue;
-        const auto& record = state_.nodes.record(slot.node);
-        if (!record.alive ||
-            static_mismatch(state_.shape_of(slot.charge), record.spec).code != ReasonCode::kNone) {
-          broken = fmt::format("node {} is gone or no longer suits", record.spec.name);
-        }
-        const std::string overdrawn = overdraft_of(w, slot);
-        if (!overdrawn.empty()) broken = overdrawn;
-      }
-    }
-    if (broken.empty() && !(broken = broken_terms(id)).empty()) note_broken_hold(state_, id);
-    if (broken.empty() && !whole_with_hold(state_.structures[w.structure], w))
-      broken = "pods of the gang are gone";
-    if (broken.empty()) continue;
-    round_.decisions.release_hold(id, {ReasonCode::kHoldBroken, "", broken, 0, 0, 0, {}}, 0);
-    any = true;
-  }
-  return any;
-}
-
-// Charges the held slots of a workload to the plane of now, as a trial. False: there is no room yet for one of them. A slot that must
-// be near to another one of the same hold comes behind it, wherever it stands in the workload. The first of its kind comes before those.
-bool Decider::charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed) {
-  std::vector<PlacedSlot> behind;
-  const auto charge_one = [&](const PlacedSlot& slot) {
-    if (!state_.accounts.has_room(charged(w, slot), kNow)) return false;
-    state_.accounts.try_charge(charged(w, slot), kNowBit | kPodBit, +1);
-    placed.push_back(slot);
-    return true;
-  };
-  for (std::uint32_t s = 0; s < w.sets.size(); ++s) {
-    for (std::uint32_t i = 0; i < w.sets[s].slots.size(); ++i) {
-      const Slot& slot = w.sets[s].slots[i];
-      if (slot.state != SlotState::kHeld) continue;
-      const PlacedSlot one{s, i, slot.node, slot.charge, slot.grant};
-      const bool has_terms = state_.shape_of(slot.charge).counted.valid();
-      if (!(has_terms ? state_.accounts.has_room_beside_terms(charged(w, slot), kNow) : charge_one(one)))
-        return false;
-      if (has_terms) behind.push_back(one);
-    }
-  }
-  if (behind.empty()) return true;
-  const auto is_first = [&](const PlacedSlot& slot) {
-    return state_.accounts.counted().is_first(state_.shape_of(slot.charge).counted, kNowBit);
-  };
-  const auto undo = [&](const PlacedSlot& slot) {
-    state_.accounts.try_charge(charged(w, slot), kNowBit | kPodBit, -1);
-    placed.pop_back();
-  };
-  const bool all = come_in_some_turn(behind, is_first, charge_one, undo);
-  std::sort(placed.begin(), placed.end(), [](const PlacedSlot& a, const PlacedSlot& b) {
-    return std::pair(a.set, a.slot) < std::pair(b.set, b.slot);
-  });
-  return all && state_.accounts.fit_in_turn(placed, Mode::kStart);
-}
-
-void Decider::start_holders() {
-  state_.news.gained_now = false;
-  const auto holders = state_.holders;
-  for (const auto& [order, id] : holders) {
-    WorkloadState& w = state_.workloads[id.index()];
-    std::vector<PlacedSlot> placed;
-    const bool ready = charge_held(w, placed);
-    if (!ready || placed.empty()) {
-      state_.abandon();
-      if (!round_.decisions.holds_since_now(id) && std::exchange(state_.news.holds_later, false))
-        state_.news.holds_suspect = true;
-      continue;
-    }
-    state_.commit();
-    round_.decisions.start_held(id, placed);
-  }
 }
 
 void Decider::place_awaited() {

@@ -27,23 +27,11 @@ class Decider {
   void end_withdrawn();
   void drain_stopped();
   bool end_broken();  // whether it ended a gang
-  void start_holders();
-  bool charge_held(const WorkloadState& w, std::vector<PlacedSlot>& placed);
   // Finds places for work that has quota alone and no longer awaits nodes, in its flavors: all slots at once, if there is room.
   // Comes before all other work, and preempts nothing.
   void place_awaited();
   // Records why place_awaited() found no places for `id`.
   void tell_no_places(WorkloadId id, const Failure& failure);
-  void check_holds();
-  bool end_broken_holds();  // whether it ended one
-  bool end_circles();
-  std::set<WorkloadId> holders_that_never_come(bool spreads);
-  std::string broken_terms(WorkloadId id);
-  bool some_hold_has_its_room() const;
-  std::vector<Counted::Place> held_places(const WorkloadState& w) const;
-  std::optional<NodeId> kept_away(const WorkloadState& w);
-  bool stays_spread(const WorkloadState& w);
-  std::string overdraft_of(const WorkloadState& w, const Slot& slot) const;
   void wake();
   std::optional<std::vector<CountedCrossing>> new_crossings();
   bool let_pass();

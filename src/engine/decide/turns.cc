@@ -29,6 +29,11 @@ std::vector<std::size_t> never_in_turn(Counted& counted,
           });
   }
   if (!any) return {};
+  // Those that fare alike take turns, and few passes are needed.
+  std::map<std::vector<std::uint32_t>, std::size_t> alike;
+  std::vector<std::size_t> turn;
+  for (const auto& places : groups) turn.push_back(alike[counted.domains_of(places)]++);
+  std::stable_sort(left.begin(), left.end(), [&](std::size_t a, std::size_t b) { return turn[a] < turn[b]; });
   const auto charge = [&](std::size_t k, int sign) {
     for (const auto& [node, id] : groups[k]) counted.add(node, id, planes, sign);
   };

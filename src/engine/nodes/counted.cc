@@ -370,6 +370,15 @@ std::vector<Counted::Place> Counted::never_come(std::vector<Place> places, Plane
   return places;
 }
 
+std::vector<std::uint32_t> Counted::domains_of(std::span<const Place> places) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& [node, id] : places) {
+    out.push_back(id.value);
+    for (const CountedRule& rule : sets_[id.index()].rules) out.push_back(domain(terms_[rule.term], node));
+  }
+  return out;
+}
+
 bool Counted::limits_itself(CountedId id, Mode mode) const {
   const CountedSet& set = sets_[id.index()];
   if (is_first(id, planes_of(mode))) return true;

@@ -98,6 +98,8 @@ class Counted {
   // Whether such a slot may go anywhere, as the first of its kind. Each of its near terms counts it, and nothing else stands in their
   // domains. `standing`: as for admits().
   bool is_first(CountedId id, PlaneMask planes, std::int64_t standing = 0) const;
+  // For each such slot its part, and the domains that its required terms look at: slots for which these are the same fare alike.
+  std::vector<std::uint32_t> domains_of(std::span<const Place> places) const;
   bool has_spread(CountedId id) const { return sets_[id.index()].spreads; }
   bool has_near(CountedId id) const {
     const auto is_near = [](const CountedRule& rule) { return rule.kind == TermKind::kNear; };
