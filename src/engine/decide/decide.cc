@@ -211,7 +211,7 @@ void Decider::wake() {
       return has_room(state_.nodes, node, shape, Mode::kPlan) && state_.index(id, Mode::kPlan).fit(node) > 0;
     });
     const bool by_terms =
-        terms && shape.counted.valid() && !fits && state_.index(id, Mode::kPlan).total() > 0;
+        terms && shape.counted.valid() && !fits && state_.index(id, Mode::kPlan).has_total(1);
     if (fits || by_terms) {
       call(classes);
     } else if (shape.counted.valid() && is_concerned(shape.counted)) {

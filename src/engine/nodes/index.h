@@ -44,6 +44,11 @@ class ShapeIndex {
   std::int64_t total_in(DomainId domain) const {
     return limited_ ? at_most(nodes_->domains()[domain].nodes) : sums_[domain.index()];
   }
+  // Whether so many fit. For one slot no sum is needed.
+  bool has_total(std::int64_t slots) const { return (slots <= 1 && total_ > 0) || total() >= slots; }
+  bool has_total_in(DomainId domain, std::int64_t slots) const {
+    return (slots <= 1 && sums_[domain.index()] > 0) || total_in(domain) >= slots;
+  }
   // The same of any nodes, each once.
   std::int64_t total_of(std::span<const NodeId> nodes) const;
   bool eligible(NodeId id) const { return suits_->of(id) >= 0; }  // constraints hold, whatever is free

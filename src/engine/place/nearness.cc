@@ -155,8 +155,8 @@ Nearness::Demand Nearness::demand_of(const StructureGroup& group) const {
     for (const ChargeId charge : scope_.choices(set)) {
       const Charge& c = scope_.state.charges[charge];
       if (c.awaited || !scope_.state.fits(scope_.w, c.quota, scope_.must(set), scope_.mode)) continue;
-      if (scope_.room(scope_.state.index(c.shape, scope_.mode)) < std::max<std::int64_t>(1, scope_.must(set)))
-        continue;
+      const std::int64_t floor = std::max<std::int64_t>(1, scope_.must(set));
+      if (!scope_.has_room(scope_.state.index(c.shape, scope_.mode), floor)) continue;
       const bool all = scope_.state.fits(scope_.w, c.quota, scope_.extents[set].want, scope_.mode);
       part = {charge, all ? scope_.extents[set].want : scope_.must(set)};
       break;

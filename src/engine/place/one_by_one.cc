@@ -132,7 +132,7 @@ bool OneByOne::lacks_room(std::uint32_t set) {
   const CountedId id = counted(set);
   const Counted& terms = state_.accounts.counted();
   if (id.valid() && (terms.has_near(id) || terms.has_spread(id))) return false;
-  return scope_.room(index(set)) < open_[set];
+  return !scope_.has_room(index(set), open_[set]);
 }
 
 bool OneByOne::next() {

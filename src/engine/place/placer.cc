@@ -326,7 +326,7 @@ bool Placer::may_fit() {
       // Other pod sets may bring it the room.
       if (w_.sets.size() > 1 && counted.valid() && (terms.has_near(counted) || terms.has_spread(counted)))
         return true;
-      return state_.index(c.shape, mode_).total() >= least;
+      return state_.index(c.shape, mode_).has_total(least);
     });
     if (!some) return false;
   }

@@ -115,8 +115,8 @@ std::int64_t Placer::place_slots(std::uint32_t set, ChargeId charge, std::int64_
     lacks_room_ = true;
     return 0;
   };
-  const std::int64_t have = scope_.room(state_.index(c.shape, mode_));
-  if (have < floor) return no_room(have);
+  const ShapeIndex& index = state_.index(c.shape, mode_);
+  if (!scope_.has_room(index, floor)) return no_room(scope_.room(index));
   if (scope_.in_segments(set)) return place_segments(set, charge, least, count);
   std::size_t next_slot = 0;
   const std::int64_t got = place_near(set, charge, count, next_slot);

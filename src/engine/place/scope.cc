@@ -73,6 +73,10 @@ std::int64_t Scope::room(const ShapeIndex& index) const {
   return domains.empty() ? index.total() : index.total_in(domains.back());
 }
 
+bool Scope::has_room(const ShapeIndex& index, std::int64_t slots) const {
+  return domains.empty() ? index.has_total(slots) : index.has_total_in(domains.back(), slots);
+}
+
 // In all domains that have been chosen.
 bool Scope::inside(NodeId node) const {
   const NodeTable& nodes = state.nodes;

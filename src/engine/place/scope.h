@@ -53,6 +53,7 @@ struct Scope {
   // In all domains in force.
   bool inside(NodeId node) const;
   std::int64_t room(const ShapeIndex& index) const;
+  bool has_room(const ShapeIndex& index, std::int64_t slots) const;  // whether that is so many
   // The part of a domain that lies in them.
   std::int64_t room_within(const ShapeIndex& index, DomainId domain) const;
   std::vector<NodeId> nodes_inside(DomainId domain) const;

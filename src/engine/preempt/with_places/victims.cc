@@ -338,7 +338,7 @@ std::optional<VictimSearch::Sequence> VictimSearch::minimal(const Sequence& from
 bool VictimSearch::nodes_are_short() {
   if (!state_.structures[w_.structure].groups[0].topology.empty()) return true;
   for (std::size_t s = 0; s < wanted_.shapes.size(); ++s) {
-    if (state_.index(wanted_.shapes[s], Mode::kPlan).total() < wanted_.slots[s]) return true;
+    if (!state_.index(wanted_.shapes[s], Mode::kPlan).has_total(wanted_.slots[s])) return true;
   }
   return false;
 }
