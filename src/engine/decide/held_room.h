@@ -1,7 +1,7 @@
 // Room that is held for work until its victims have gone: ends holds that no longer stand, and starts those that have their room.
 //
-// A hold stands while its nodes suit and have what it holds, its quota is there, and its pods can come where they are held, beside the pods
-// that are there and behind other holds. Only pods break a spread: room that is held for others may never get its pods. Two holds that
+// A hold stands while its nodes suit and have what it holds, and while its quota is there. Its pods must be able to come where they are
+// held, beside the pods that are there, and maybe behind other holds. Only pods break a spread: room that is held for others may never get its pods. Two holds that
 // broke each other would end and come again, without end.
 // Cost of check(): O(held slots), and once more for spreads that hold behind other holds alone. start(): O(holds), and O(slots) of those
 // that have room.

@@ -18,6 +18,12 @@ bool on_any(const std::array<std::int64_t, 2>& counts, PlaneMask planes, std::in
          ((planes & kAfterBit) != 0 && counts[kAfter] > but);
 }
 
+// More than `but` on each of the planes, those aside that only a plan keeps room for.
+bool is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but) {
+  return ((planes & kNowBit) == 0 || slots.sure(kNow) > but) &&
+         ((planes & kAfterBit) == 0 || slots.sure(kAfter) > but);
+}
+
 }  // namespace
 
 void put_terms(std::string& key, const std::vector<CountedTerm>& required,
@@ -319,12 +325,6 @@ std::optional<Counted::Hindrance> Counted::hindrance(NodeId node, CountedId id, 
     return Hindrance{found->kind, selectors_[term.selector].name, spread_text(*found)};
   }
   return Hindrance{found->kind, selectors_[term.selector].name, levels_[term.level].key};
-}
-
-// More than `but` on each of the planes, those aside that only a plan keeps room for.
-bool Counted::is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but) {
-  return ((planes & kNowBit) == 0 || slots.sure(kNow) > but) &&
-         ((planes & kAfterBit) == 0 || slots.sure(kAfter) > but);
 }
 
 std::int64_t Counted::cap_beside_spread(NodeId node, CountedId id, Mode mode) const {

@@ -172,7 +172,6 @@ class Counted {
   std::int64_t most_within_skew(const CountedRule& rule, Mode mode, std::span<const std::int64_t> room) const;
   void drop(std::uint32_t set);
   const CountedTally* tally(const CountedPair& term, NodeId node) const;
-  static bool is_sure(const CountedSlots& slots, PlaneMask planes, std::int64_t but);
   std::optional<CountedRule> hinders(CountedId id, NodeId node, PlaneMask planes,
                                      std::int64_t standing) const;
 

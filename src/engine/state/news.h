@@ -13,9 +13,8 @@
 namespace berth::engine {
 
 struct News {
-  bool taken_back = false;  // starts of this decide(), and nothing has been woken since
-  bool freed_limit =
-      false;  // work with a limit of its own has yielded or not started: others may stand in front again
+  bool taken_back = false;   // starts of this decide(), and nothing has been woken since
+  bool freed_limit = false;  // work with a limit of its own yields: others may stand in front again
   OnceList<NodeId> gained_nodes;
   std::set<QueueId> gained_roots;
   std::set<QueueId>
