@@ -275,8 +275,9 @@ VictimSearch::Sequence VictimSearch::needed_of(Sequence victims,
     for (std::size_t i = victims.size(); i-- > 0;) {
       if (candidates_->may_come_back(victims[i])) {
         candidates_->give_back(victims[i]);
-        if (fits_with((*candidates_)[victims[i]].unit)) {
-          again = by_others;
+        const Unit& unit = (*candidates_)[victims[i]].unit;
+        if (fits_with(unit)) {
+          again = again || (by_others && has_part(unit));
           continue;
         }
         candidates_->free(victims[i]);
@@ -507,8 +508,9 @@ std::optional<VictimPlan> VictimSearch::plan_of(const Sequence& victims) {
 // The search asks whether a fit can be found without a victim, and finds fits greedily. With the places as they are now,
 // some victim may stay after all: then it does.
 void VictimSearch::keep_only_needed(Sequence& victims, const std::vector<PlacedSlot>& placed) {
-  victims = needed_of(std::move(victims),
-                      [&](const Unit& unit) { return fits_beside(unit, placed) && near_enough(placed); });
+  victims = needed_of(std::move(victims), [&](const Unit& unit) {
+    return fits_beside(unit, placed) && (!has_part(unit) || stay_in_place(placed));
+  });
 }
 
 // With both charged: is no node of the victim, no queue on the preemptor's way up, and no limit of it beyond what it has?
@@ -524,7 +526,7 @@ bool VictimSearch::fits_beside(const Unit& unit, const std::vector<PlacedSlot>& 
     last = p.charge;
     ok = !state_.accounts.overdraws_a_queue(charged(w_, p), Mode::kPlan);
   }
-  return ok && state_.accounts.fit_in_turn(placed, Mode::kPlan);
+  return ok;
 }
 
 // With the places charged, does our side of the tree still stay within its own quota wherever something was reclaimed, and

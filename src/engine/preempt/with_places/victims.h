@@ -117,7 +117,8 @@ class VictimSearch {
   void within_budgets();
   bool has_term(bool (*is_one)(const Counted&, CountedId)) const;
   void on_one_node();
-  bool near_enough(const std::vector<PlacedSlot>& placed) const;
+  bool has_part(const Unit& unit) const;
+  bool stay_in_place(const std::vector<PlacedSlot>& placed) const;
   void improve();
   void exact(const Sequence& pool, std::size_t most_fits);
   void exact_from(Exact& search, std::size_t at, Worth so_far);

@@ -50,9 +50,19 @@ void VictimSearch::on_one_node() {
   }
 }
 
-// With the places charged: a pod of their kind that comes back elsewhere may leave them too far from it.
-bool VictimSearch::near_enough(const std::vector<PlacedSlot>& placed) const {
-  return state_.accounts.all_come(placed, planes_of(Mode::kPlan));
+// Whether terms about other pods see one of its pods.
+bool VictimSearch::has_part(const Unit& unit) const {
+  bool any = false;
+  candidates_->each_slot(unit, [&](const Slot& slot, std::uint32_t, std::uint32_t) {
+    any = any || state_.shape_of(slot.charge).counted.valid();
+  });
+  return any;
+}
+
+// With the places charged: a pod that comes back may break their spreads. One of their kind elsewhere may leave them too far from it.
+bool VictimSearch::stay_in_place(const std::vector<PlacedSlot>& placed) const {
+  return state_.accounts.fit_in_turn(placed, Mode::kPlan) &&
+         state_.accounts.all_come(placed, planes_of(Mode::kPlan));
 }
 
 }  // namespace berth::engine
