@@ -25,6 +25,12 @@ struct Engine::Impl {
     return *id;
   }
 
+  // With all queues and flavors taken over.
+  State& settled() {
+    state.settle_configuration();
+    return state;
+  }
+
   State state;
   Plans plans;
 };
@@ -61,18 +67,23 @@ Status Engine::apply(const Event& event) {
     }
   };
   BERTH_TRY(check_bounds(event));
+  const bool of_configuration =
+      std::holds_alternative<QueueUpsert>(event) || std::holds_alternative<QueueRemove>(event) ||
+      std::holds_alternative<FlavorUpsert>(event) || std::holds_alternative<FlavorRemove>(event);
+  if (!of_configuration) s.settle_configuration();
   Status taken = std::visit(Visitor{s}, event);
   if (taken && impl_->plans.empty) impl_->plans.empty->tell(s, event);
   return taken;
 }
 
 std::vector<Decision> Engine::decide(TimeMs now) {
-  impl_->state.now = std::max(impl_->state.now, std::min(now, kLastTime));
-  return Decider(impl_->state, impl_->plans).run();
+  State& s = impl_->settled();
+  s.now = std::max(s.now, std::min(now, kLastTime));
+  return Decider(s, impl_->plans).run();
 }
 
 TimeMs Engine::next_time() const {
-  const State& state = impl_->state;
+  const State& state = impl_->settled();
   const TimeMs broken = state.endings.broken.empty() ? kEndOfTime : state.endings.broken.begin()->first;
   const TimeMs next =
       std::min({state.pending.next_time(), state.next_old(), state.news.look_at_holds, broken});
@@ -81,20 +92,21 @@ TimeMs Engine::next_time() const {
 
 Result<Verdict> Engine::explain(std::string_view uid) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
-  return engine::explain(impl_->state, impl_->plans.reservations, id);
+  return engine::explain(impl_->settled(), impl_->plans.reservations, id);
 }
 
 Result<Verdict> Engine::verdict(std::string_view uid) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
-  return verdict_of(impl_->state, id);
+  return verdict_of(impl_->settled(), id);
 }
 
 std::optional<std::uint64_t> Engine::alike(std::string_view uid) const {
-  const auto id = impl_->state.find_workload(uid);
+  const State& s = impl_->settled();
+  const auto id = s.find_workload(uid);
   if (!id) return std::nullopt;
-  const ClassId pending = impl_->state.workloads[id->index()].pending;
+  const ClassId pending = s.workloads[id->index()].pending;
   if (!pending.valid()) return std::nullopt;
-  return impl_->state.pending.at(pending).members.begin()->arrival;
+  return s.pending.at(pending).members.begin()->arrival;
 }
 
 std::uint64_t Engine::changes() const {
@@ -103,7 +115,7 @@ std::uint64_t Engine::changes() const {
 }
 
 std::vector<std::string> Engine::take_changed() {
-  State& s = impl_->state;
+  State& s = impl_->settled();
   std::vector<std::string> out;
   for (const WorkloadId id : s.changed_work.take()) {
     if (s.workloads[id.index()].used) out.push_back(s.workloads[id.index()].uid);
@@ -113,7 +125,8 @@ std::vector<std::string> Engine::take_changed() {
 
 Result<std::int64_t> Engine::victim_cost(std::string_view uid, TimeMs now) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
-  return engine::victim_cost(impl_->state, impl_->state.workloads[id.index()], now);
+  const State& s = impl_->settled();
+  return engine::victim_cost(s, s.workloads[id.index()], now);
 }
 
 const EngineConfig& Engine::config() const {
@@ -126,7 +139,7 @@ std::size_t Engine::node_count() const {
   return impl_->state.nodes.alive();
 }
 std::size_t Engine::pending_count() const {
-  return impl_->state.pending.size();
+  return impl_->settled().pending.size();
 }
 
 std::size_t Engine::workload_count() const {
@@ -136,7 +149,7 @@ std::size_t Engine::workload_count() const {
 }
 
 std::vector<Hold> Engine::holds() const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   std::vector<Hold> out;
   for (const auto& [order, id] : s.holders) {
     const WorkloadState& w = s.workloads[id.index()];
@@ -159,7 +172,7 @@ std::vector<Hold> Engine::holds() const {
 }
 
 std::vector<NodeView> Engine::nodes() const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   std::vector<NodeView> out;
   for (std::size_t n = 0; n < s.nodes.size(); ++n) {
     const auto& record = s.nodes.record(NodeId(n));
@@ -184,7 +197,7 @@ std::vector<NodeView> Engine::nodes() const {
 }
 
 std::vector<QueueView> Engine::queues() const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   std::vector<QueueView> out;
   for (std::size_t q = 0; q < s.queues.size(); ++q) {
     const QueueState& queue = s.queues[q];
@@ -212,7 +225,7 @@ std::vector<QueueView> Engine::queues() const {
 }
 
 std::vector<WorkloadView> Engine::workloads() const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   std::vector<WorkloadView> out;
   for (const WorkloadState& w : s.workloads) {
     if (!w.used) continue;
@@ -223,7 +236,7 @@ std::vector<WorkloadView> Engine::workloads() const {
 }
 
 Status Engine::each_in_line(std::string_view queue, const std::function<bool(const LineView&)>& f) const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   const auto id = s.queue_names.find(queue);
   if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
   const auto tell = [&](WorkloadId of, bool holds) {
@@ -241,7 +254,7 @@ Status Engine::each_in_line(std::string_view queue, const std::function<bool(con
 }
 
 Status Engine::each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f) const {
-  const State& s = impl_->state;
+  const State& s = impl_->settled();
   const auto id = s.queue_names.find(queue);
   if (!id || !s.queues[*id].exists) return fail(ErrorCode::kNotFound, "queue {} is not known", queue);
   engine::each_lane_use(s, QueueId(*id), at, f);
@@ -250,18 +263,19 @@ Status Engine::each_lane_use(std::string_view queue, TimeMs at, const LaneUse& f
 
 Result<SlotView> Engine::slot(std::string_view uid, std::int64_t pod_set, std::int64_t index) const {
   BERTH_ASSIGN(const WorkloadId id, impl_->find(uid));
-  const WorkloadState& w = impl_->state.workloads[id.index()];
+  const WorkloadState& w = impl_->settled().workloads[id.index()];
   if (pod_set < 0 || pod_set >= static_cast<std::int64_t>(w.sets.size()) || index < 0 ||
       index >= static_cast<std::int64_t>(w.sets[static_cast<std::size_t>(pod_set)].slots.size())) {
     return fail(ErrorCode::kNotFound, "workload {} has no slot {}/{}", w.name, pod_set, index);
   }
   const Slot& slot = w.sets[static_cast<std::size_t>(pod_set)].slots[static_cast<std::size_t>(index)];
-  return SlotView{slot.state,
-                  slot.node.valid() ? std::string_view(impl_->state.nodes.record(slot.node).spec.name) : ""};
+  return SlotView{slot.state, slot.node.valid()
+                                  ? std::string_view(impl_->settled().nodes.record(slot.node).spec.name)
+                                  : ""};
 }
 
 FragmentationView Engine::fragmentation() const {
-  State& s = impl_->state;
+  State& s = impl_->settled();
   const FragmentMeter::Sums& sums = s.meter.read(s.nodes, s.fragments);
   FragmentationView view;
   view.capacity = s.nodes.device_capacity();
@@ -273,7 +287,7 @@ FragmentationView Engine::fragmentation() const {
 }
 
 Status Engine::audit() const {
-  return engine::audit(impl_->state);
+  return engine::audit(impl_->settled());
 }
 
 }  // namespace berth::engine

@@ -99,6 +99,7 @@ WorkloadId EmptyCluster::adopt(const State& live, const WorkloadState& from) {
 bool EmptyCluster::could_start(const State& live, WorkloadId id) {
   take_names(live);
   take_mix(live);
+  state_.settle_configuration();
   const WorkloadId copy = adopt(live, live.workloads[id.index()]);
   Budget steps(state_.config.search_steps);
   Placer placer(state_, copy, Mode::kStart, steps);

@@ -32,7 +32,7 @@ Status State::node_upsert(const Node& node) {
   const bool refused_some = nodes.is_full_of_asked();
   const std::size_t had_resources = nodes.resources();
   BERTH_TRY(nodes.upsert(node));
-  if (refused_some && nodes.resources() != had_resources) configuration_changed();  // some may be asked for
+  if (refused_some && nodes.resources() != had_resources) news.configuration = true;  // some may be asked for
   const NodeId id = *nodes.find(node.name);
   accounts.counted().set_node(id);
   if (before && nodes.record(id).devices.size() != had_devices) charge_devices_again(id);
@@ -143,7 +143,8 @@ Status State::foreign_remove(const std::string& uid) {
 
 // --------------------------------------------------------------------------------------------------------------- queues
 
-void State::configuration_changed() {
+void State::settle_configuration() {
+  if (!std::exchange(news.configuration, false)) return;
   rebuild_queues();
   ++config_version;
   ++place_version;
@@ -158,23 +159,29 @@ Status State::flavor_upsert(const Flavor& flavor) {
   const auto known = flavors.find(flavor.name);
   if (known != flavors.end() && known->second == flavor) return {};
   flavors[flavor.name] = flavor;
-  configuration_changed();
+  news.configuration = true;
   return {};
 }
 
 Status State::flavor_remove(const std::string& name) {
   if (flavors.erase(name) == 0) return unknown("flavor", name);
-  configuration_changed();
+  news.configuration = true;
   return {};
 }
 
-QueueId State::intern_queue(const std::string& name) {
+QueueId State::add_queue(const std::string& name) {
   const QueueId id(queue_names.intern(name));
   if (id.index() == queues.size()) {
     queues.emplace_back();
     queues.back().spec.name = name;
-    rebuild_queues();
   }
+  return id;
+}
+
+QueueId State::intern_queue(const std::string& name) {
+  const std::size_t known = queues.size();
+  const QueueId id = add_queue(name);
+  if (queues.size() > known) rebuild_queues();
   return id;
 }
 
@@ -229,29 +236,32 @@ Status State::queue_upsert(const Queue& queue) {
         queue.name, ordering.limit(), ordering.attained_first, ordering.attained_ratio,
         ordering.attained_levels, kMostLevels, queue.half_life);
   }
-  const QueueId id = intern_queue(queue.name);
-  if (!queue.parent.empty()) intern_queue(queue.parent);
+  const bool is_new = !queue_names.find(queue.name);
+  const QueueId id = add_queue(queue.name);
+  if (!queue.parent.empty()) add_queue(queue.parent);
   QueueState& q = queues[id.index()];
   if (q.exists && q.spec == queue) return {};
   const bool same_rules = q.spec.order == queue.order && q.spec.ordering == queue.ordering &&
                           q.spec.preemption.within == queue.preemption.within;
+  if (!same_rules && !is_new) settle_configuration();  // its workloads leave their line and come back
   q.exists = true;
   q.spec = queue;
   endings.note_queue(id, queue.stop);
   if (!same_rules) apply_rules(id);
-  configuration_changed();
+  news.configuration = true;
   return {};
 }
 
 Status State::queue_remove(const std::string& name) {
   const auto id = queue_names.find(name);
   if (!id || !queues[*id].exists || *id == 0) return unknown("queue", name);
+  settle_configuration();
   queues[*id].exists = false;
   queues[*id].spec = Queue{};
   queues[*id].spec.name = name;
   endings.note_queue(QueueId(*id), StopPolicy::kNone);
   apply_rules(QueueId(*id));
-  configuration_changed();
+  news.configuration = true;
   return {};
 }
 

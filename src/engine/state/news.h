@@ -13,8 +13,9 @@
 namespace berth::engine {
 
 struct News {
-  bool taken_back = false;   // starts of this decide(), and nothing has been woken since
-  bool freed_limit = false;  // work with a limit of its own yields: others may stand in front again
+  bool taken_back = false;     // starts of this decide(), and nothing has been woken since
+  bool freed_limit = false;    // work with a limit of its own yields: others may stand in front again
+  bool configuration = false;  // queues or flavors have changed, and nothing has been made of it
   OnceList<NodeId> gained_nodes;
   std::set<QueueId> gained_roots;
   std::set<QueueId>

@@ -256,6 +256,9 @@ class State {
   Status flavor_remove(const std::string& name);
   Status queue_upsert(const Queue& queue);
   Status queue_remove(const std::string& name);
+  // Takes over the queues and flavors that have changed, all at once: the trees are made anew. Comes before any fact about work, before
+  // decisions and before answers. O(queues + waiting classes); nothing where none has changed.
+  void settle_configuration();
   Status foreign_upsert(const ForeignPod& pod);
   Status foreign_remove(const std::string& uid);
   Status workload_upsert(const Workload& workload);
@@ -412,6 +415,7 @@ class State {
  private:
   void gain_quota(QueueId queue);
   void rebuild_queues();
+  QueueId add_queue(const std::string& name);  // settle_configuration() gives it its place in the tree
   Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
   ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
@@ -432,7 +436,6 @@ class State {
   void fill(WorkloadState& w, const Workload& from);
   void resize_sets(WorkloadId id, const std::vector<const PodSet*>& sets);
   void charge_devices_again(NodeId node);
-  void configuration_changed();
   void topologies_changed();
 
   TimeMs next_lane_tick_ = kEndOfTime;  // when past use counts less somewhere

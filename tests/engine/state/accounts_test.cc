@@ -30,6 +30,7 @@ struct AccountsWorld {
       Queue queue = std::get<QueueUpsert>(test::gpu_queue(name, "roof", 6, {})).queue;
       queue.lanes.limits = {{"f", "nvidia.com/gpu", 5000}};
       ok(state.queue_upsert(queue));
+      state.settle_configuration();
       Workload w = test::gang_workload(fmt::format("of-{}", name), 4, 2, 0, name);
       w.lane = "user";
       PodTemplate& pod = w.root.pod_sets[0].pod;
