@@ -82,6 +82,32 @@ BENCHMARK(borrowers)
     ->Arg(80'000)
     ->Iterations(3);
 
+// The queues of a cluster come, and each has work. One piece is a queue.
+void queues(benchmark::State& state) {
+  const std::int64_t count = state.range(0);
+  Meter meter(state);
+  for (auto _ : state) {
+    engine::Engine engine;
+    add_nodes_of(engine, count / 100, 100);
+    tell(engine, FlavorUpsert{{"any", {}, {}, {}, ""}});
+    Queue root = queue_of("root", "", 0);
+    root.leaf = false;
+    tell(engine, QueueUpsert{root});
+    meter.start();
+    for (std::int64_t i = 0; i < count; ++i)
+      tell(engine, QueueUpsert{queue_of(("q" + std::to_string(i)).c_str(), "root", 1)});
+    for (std::int64_t i = 0; i < count; ++i)
+      tell(engine, WorkloadUpsert{one_core("w" + std::to_string(i), ("q" + std::to_string(i)).c_str())});
+    const auto decisions = engine.decide(1000);
+    meter.stop(count);
+    if (static_cast<std::int64_t>(decisions.size()) != count)
+      return state.SkipWithError("not all of them started");
+  }
+  meter.report();
+  state.SetLabel("come, each with a job that starts");
+}
+BENCHMARK(queues)->Name("GrowthOfQueues")->ArgNames({"queues"})->Arg(1000)->Arg(8000)->Iterations(3);
+
 // As many pods as nodes, one on each: no host has two more than another.
 void spread_over_hosts(benchmark::State& state) {
   const std::int64_t count = state.range(0);

@@ -14,6 +14,7 @@
 //   - Work that got a hold, started from one, or grew cannot be evicted. The same holds for work that started before an eviction in
 //     it, since the eviction was needed beside that start.
 //   - A hold that becomes a start is reported as a start only. One that ends without effect is not reported.
+//   - A hold behind a start in a strict queue ends with that start.
 //   - Each start stands behind those that it must be near to, or that let it be spread (turns.h).
 //
 // An eviction for work that must be near to pods is net, too. Pods that start later in the same decide() may be near enough, so that the

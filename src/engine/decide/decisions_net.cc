@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/checked.h"
 #include "engine/decide/decisions.h"
 #include "engine/decide/shortage.h"
 #include "engine/decide/turns.h"
@@ -11,6 +12,14 @@
 #include "engine/state/limits.h"
 
 namespace berth::engine {
+namespace {
+
+// It holds room that is about to be free anyway: nothing has yielded for it.
+bool waits_for_room(const WorkloadState& w) {
+  return w.held() > 0 && w.hold_cause == ReasonCode::kReleasingRoom;
+}
+
+}  // namespace
 
 bool Decisions::takes_nothing(WorkloadId id) const {
   return state_.done.is(id, Done::kYielded) || state_.done.is(id, Done::kSettled) ||
@@ -41,9 +50,17 @@ void Decisions::end_start(WorkloadId id) {
   if (const auto it = begun_.find(id.value); it != begun_.end()) it->second.stretch = 0;
 }
 
-// These slots of a started workload have not started, or all of it. `freed`: planes that a kept trial has freed already.
+// These slots of a started workload have not started, or all of it. `freed`: planes that a kept trial has freed already. Or its hold of this
+// decide() has not been: what it stands behind has not started. Nothing has yielded for that hold, or the start would be settled.
 void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   WorkloadState& w = state_.workloads[id.index()];
+  if (begun_.count(id.value) == 0) {
+    release_hold(id, {ReasonCode::kHoldBroken, "", "", 0, 0, 0, {}}, 0);
+    drop_ended_hold(id);
+    state_.done.note(id, Done::kYielded);
+    state_.news.taken_back = true;
+    return;
+  }
   Begun& begun = begun_.at(id.value);
   const SlotNames slots = part.empty() ? SlotNames(begun.slots.begin(), begun.slots.end()) : part;
   for (const auto& [s, i] : slots) {
@@ -89,7 +106,7 @@ void Decisions::cancel(WorkloadId id, PlaneMask freed, const SlotNames& part) {
   state_.changed(id);
 }
 
-// The starts in the queue after that place in out_, in their order.
+// The starts and the holds of this decide() in the queue after that place in out_, in their order.
 std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId queue,
                                                                         std::size_t first) const {
   std::vector<std::pair<std::size_t, WorkloadId>> behind;
@@ -97,27 +114,39 @@ std::vector<std::pair<std::size_t, WorkloadId>> Decisions::begun_behind(QueueId 
     if (state_.workloads[id].queue == queue && begun.decisions.front() > first)
       behind.emplace_back(begun.decisions.front(), WorkloadId(id));
   }
+  for (const auto& [id, at] : held_at_) {
+    if (waits_for_room(state_.workloads[id]) && state_.workloads[id].queue == queue && at > first)
+      behind.emplace_back(at, WorkloadId(id));
+  }
   std::sort(behind.begin(), behind.end());
   return behind;
 }
 
-// The starts that have passed work of their strict queue which stands aside no more, in their order. Growth passes any.
+// The starts and the holds of this decide() that have passed work of their strict queue which stands aside no more, in their order. Growth
+// passes any.
 std::vector<WorkloadId> Decisions::passers() const {
   std::map<QueueId, std::vector<ClassId>> blocking;
-  std::vector<std::pair<std::size_t, WorkloadId>> starts;
-  for (const auto& [number, begun] : begun_) {
+  std::vector<std::pair<std::size_t, WorkloadId>> passing;
+  const auto look_at = [&](std::uint32_t number, std::int64_t priority, std::size_t at) {
     const WorkloadState& w = state_.workloads[number];
     const auto [it, is_new] = blocking.try_emplace(w.queue);
     if (is_new) it->second = blocks_again(state_, w.queue);
-    const auto is_passed = [&, &of = begun](const ClassId by) {
-      return state_.pending.in_front(by, w.lane, of.priority, w.in_line);
+    const auto is_passed = [&](const ClassId by) {
+      return state_.pending.in_front(by, w.lane, priority, w.in_line);
     };
-    if (!begun.ran && std::any_of(it->second.begin(), it->second.end(), is_passed))
-      starts.emplace_back(begun.decisions.front(), WorkloadId(number));
+    if (std::any_of(it->second.begin(), it->second.end(), is_passed))
+      passing.emplace_back(at, WorkloadId(number));
+  };
+  for (const auto& [number, begun] : begun_) {
+    if (!begun.ran) look_at(number, begun.priority, begun.decisions.front());
   }
-  std::sort(starts.begin(), starts.end());
+  for (const auto& [number, at] : held_at_) {
+    const WorkloadState& w = state_.workloads[number];
+    if (waits_for_room(w) && w.running() == 0) look_at(number, saturating_add(w.priority, w.held_band), at);
+  }
+  std::sort(passing.begin(), passing.end());
   std::vector<WorkloadId> out;
-  for (const auto& [at, id] : starts) out.push_back(id);
+  for (const auto& [at, id] : passing) out.push_back(id);
   return out;
 }
 
@@ -191,8 +220,9 @@ std::optional<std::vector<WorkloadId>> Decisions::going_with(const std::vector<W
   const auto stays = [&](WorkloadId other) {
     return std::find(gone.begin(), gone.end(), other) == gone.end();
   };
+  // Holds that go leave room, and count nowhere else.
   const auto take_away = [&](WorkloadId other) {
-    if (!stays(other)) return;
+    if (!stays(other) || begun_.count(other.value) == 0) return;
     charge_start(other, -1);
     gone.push_back(other);
   };
