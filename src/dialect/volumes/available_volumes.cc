@@ -31,6 +31,7 @@ void AvailableVolumes::note(const Shelf& shelf) {
 
 void AvailableVolumes::count(const PersistentVolume& volume, int delta) {
   Shelf& shelf = shelves_[volume.storage_class];
+  ++shelf.version;
   Stock& stock = shelf.stocks[volume.block ? 1 : 0];
   const auto add = [&](std::size_t& to) { to += static_cast<std::size_t>(delta); };
   add(stock.all);
@@ -68,6 +69,7 @@ void AvailableVolumes::remove(const PersistentVolume& volume) {
 void AvailableVolumes::set_free(const PersistentVolume& volume, bool free) {
   Shelf& shelf = shelves_[volume.storage_class];
   const bool changes = free ? shelf.free.insert(&volume).second : shelf.free.erase(&volume) > 0;
+  if (changes) ++shelf.version;
   if (!changes || !shelf.by_hand) return;
   if (std::string place = place_of(volume); !place.empty()) changed_.insert(std::move(place));
 }
@@ -81,6 +83,7 @@ void AvailableVolumes::set_by_hand(const std::string& klass, bool by_hand) {
   Shelf& shelf = shelves_[klass];
   if (shelf.by_hand == by_hand) return;
   shelf.by_hand = by_hand;
+  ++shelf.version;
   note(shelf);
 }
 
@@ -119,12 +122,11 @@ std::vector<const PersistentVolume*> AvailableVolumes::free_for(const VolumeWish
   return out;
 }
 
-std::int64_t AvailableVolumes::largest_free(const std::string& klass, bool block,
-                                            const PersistentVolume* but) const {
+std::int64_t AvailableVolumes::largest_free(const std::string& klass, bool block) const {
   const Shelf* of = shelf(klass);
   if (of == nullptr) return -1;
   for (auto it = of->free.rbegin(); it != of->free.rend(); ++it) {
-    if (*it != but && (*it)->block == block) return (*it)->size;
+    if ((*it)->block == block) return (*it)->size;
   }
   return -1;
 }
@@ -132,6 +134,35 @@ std::int64_t AvailableVolumes::largest_free(const std::string& klass, bool block
 bool AvailableVolumes::is_counted(const std::string& klass) const {
   const Shelf* of = shelf(klass);
   return of != nullptr && of->by_hand && of->elsewhere == 0;
+}
+
+FreeVolumes AvailableVolumes::look(const VolumeWish& wish, bool shared) const {
+  FreeVolumes out;
+  const bool counts = is_counted(wish.klass) && !shared;
+  if (counts) out.counts = counts_of(wish);
+  if (!counts || !is_told_by_count(wish)) {
+    const auto volumes = free_for(wish);
+    out.some = !volumes.empty();
+    out.nodes = nodes_of(volumes);
+  } else if (largest_free(wish.klass, wish.needs->block) >= wish.size) {
+    out.nodes = nodes_with_local(wish);
+  } else {
+    out.nodes.emplace();
+  }
+  return out;
+}
+
+std::shared_ptr<const FreeVolumes> AvailableVolumes::found(const VolumeWish& wish, bool shared) const {
+  if (wish.needs->selector) return std::make_shared<const FreeVolumes>(look(wish, shared));
+  constexpr std::size_t kMostWishes = 4096;
+  if (found_.size() > kMostWishes) found_.clear();
+  const Shelf* of = shelf(wish.klass);
+  Found& found = found_[fmt::format("{}\n{}\n{} {} {} {}", wish.klass, wish.needs->attributes, wish.size,
+                                    wish.needs->modes, wish.needs->block, shared)];
+  if (const std::uint64_t version = of == nullptr ? 0 : of->version;
+      found.free == nullptr || found.version != version)
+    found = {version, std::make_shared<const FreeVolumes>(look(wish, shared))};
+  return found.free;
 }
 
 bool AvailableVolumes::is_told_by_count(const VolumeWish& wish) const {

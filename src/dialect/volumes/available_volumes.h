@@ -9,12 +9,13 @@
 // to a node than it has volumes for. Claims that ask for more have counts of their own, one for each size of the class's volumes, up to
 // kMostSteps. A node that lacks an entry has no volume of the class, and the claims rule it out themselves.
 //
-// Cost: O(log n) for a volume; O(nodes with local volumes) or O(free volumes of the class) for the nodes of a claim.
+// Cost: O(log n) for a volume. O(nodes with local volumes) or O(free volumes of the class) for the nodes of a wish, once after each change.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,14 @@ struct VolumeWish {
   std::string klass;
   std::int64_t size = 0;
   const VolumeNeeds* needs = nullptr;
+};
+
+// What a claim learns of the volumes that exist. It does not matter to it which of them is which.
+struct FreeVolumes {
+  std::vector<std::string> counts;                 // of which it needs one each
+  std::optional<std::vector<SelectorTerm>> nodes;  // that have a volume for it; none: all nodes
+  bool some = false;                               // one is free; not said where a count says all
+  bool operator==(const FreeVolumes&) const = default;
 };
 
 bool suits(const PersistentVolume& volume, const VolumeWish& wish);
@@ -60,16 +69,10 @@ class AvailableVolumes {
 
   // By size, then by name.
   std::vector<const PersistentVolume*> free_for(const VolumeWish& wish) const;
-  // The most that a free volume of the class has, without `but`; -1: there is none.
-  std::int64_t largest_free(const std::string& klass, bool block, const PersistentVolume* but) const;
-
-  // Whether the count of its class says all about the claim: which volume it is does not matter.
-  bool is_told_by_count(const VolumeWish& wish) const;
   bool is_counted(const std::string& klass) const;
-  // The counts of which the claim needs one each.
-  std::vector<std::string> counts_of(const VolumeWish& wish) const;
-  // The nodes that have a local volume for it, free or not.
-  std::vector<SelectorTerm> nodes_with_local(const VolumeWish& wish) const;
+  // What a claim with this wish learns now. `shared`: several pods mount it, so that no count says it. Found once for all claims with the
+  // same wish, until a volume of the class comes, goes, or is taken.
+  std::shared_ptr<const FreeVolumes> found(const VolumeWish& wish, bool shared) const;
   // All counts of a node with these places.
   ResourceList counts_at(const std::vector<std::string>& places) const;
   // Places whose counts may be others than at the last call.
@@ -95,6 +98,11 @@ class AvailableVolumes {
     std::array<Stock, 2> stocks;
     Volumes free;
     std::map<std::string, Volumes> places;
+    std::uint64_t version = 0;
+  };
+  struct Found {
+    std::uint64_t version = 0;
+    std::shared_ptr<const FreeVolumes> free;
   };
 
   const Shelf* shelf(std::string_view klass) const;
@@ -102,11 +110,20 @@ class AvailableVolumes {
   void note(const Shelf& shelf);
   static std::vector<std::int64_t> steps(const Stock& stock);
   static std::string name_of(const std::string& klass, bool block, std::int64_t step, bool first);
+  FreeVolumes look(const VolumeWish& wish, bool shared) const;
+  // The most that a free volume of the class has; -1: there is none.
+  std::int64_t largest_free(const std::string& klass, bool block) const;
+  // Whether the count of its class says all about the claim: which volume it is does not matter.
+  bool is_told_by_count(const VolumeWish& wish) const;
+  std::vector<std::string> counts_of(const VolumeWish& wish) const;
+  // The nodes that have a local volume for it, free or not.
+  std::vector<SelectorTerm> nodes_with_local(const VolumeWish& wish) const;
 
   std::map<std::string, Shelf, std::less<>> shelves_;                 // by class
   std::map<std::string, const PersistentVolume*, std::less<>> kept_;  // by claim
   std::map<std::string, std::string, std::less<>> claims_;            // by volume
   std::set<std::string> changed_;
+  mutable std::map<std::string, Found> found_;  // by wish; looked up only
 };
 
 }  // namespace berth::dialect

@@ -129,7 +129,7 @@ VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
     index_reserved(fresh, true);
     available_.add(fresh);
     available_.set_free(fresh, is_free_now(fresh));
-    note_all_of(fresh, keys);
+    note_free(fresh.storage_class, available_.is_free(fresh), keys);
     if (!fresh.claim.empty()) keys.insert(fresh.claim);
     for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
     return {keys.begin(), keys.end()};
@@ -148,24 +148,24 @@ VolumeBook::Keys VolumeBook::put(PersistentVolume&& volume) {
     if (!state->claim.empty()) keys.insert(state->claim);
   }
   index_reserved(known, false);
-  if (!same_place) {
-    note_all_of(known, keys);
-    available_.remove(known);
-  }
-  known = std::move(volume);
+  const bool was_free = available_.is_free(known);
+  if (!same_place) available_.remove(known);
+  const std::string former_class = std::exchange(known, std::move(volume)).storage_class;
   index_reserved(known, true);
   if (same_place) {
     renew_free(known, keys);
   } else {
     available_.add(known);
     available_.set_free(known, is_free_now(known));
-    note_all_of(known, keys);
+    note_free(known.storage_class, was_free || available_.is_free(known), keys);
+    if (former_class != known.storage_class) note_free(former_class, was_free, keys);
     for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
   }
   return {keys.begin(), keys.end()};
 }
 
 VolumeBook::Keys VolumeBook::put(StorageClass&& klass) {
+  forget_told();
   available_.set_by_hand(klass.meta.name, is_by_hand(klass));
   return keys_of(classes_.put(std::move(klass)));
 }
@@ -225,13 +225,18 @@ VolumeBook::Keys VolumeBook::remove(Kind kind, std::string_view ns, std::string_
     for (std::string& key : users_of(claims_of_, name)) keys.insert(std::move(key));
     if (const std::string claim = available_.claim_of(it->second); !claim.empty()) give_up(claim, keys);
     if (!it->second.claim.empty()) keys.insert(it->second.claim);
-    note_all_of(it->second, keys);
     index_reserved(it->second, false);
+    const bool was_free = available_.is_free(it->second);
     available_.remove(it->second);
+    const std::string klass = it->second.storage_class;
     volumes_.erase(it);
+    note_free(klass, was_free, keys);
     return {keys.begin(), keys.end()};
   }
-  if (kind == Kind::kStorageClass) available_.set_by_hand(std::string(name), false);
+  if (kind == Kind::kStorageClass) {
+    forget_told();
+    available_.set_by_hand(std::string(name), false);
+  }
   return keys_of(classes_.remove(kind, ns, name));
 }
 

@@ -17,26 +17,6 @@ std::string key_in(const PersistentVolumeClaim& claim) {
   return fmt::format("{}/{}", claim.meta.ns, claim.meta.name);
 }
 
-// The nodes of any of these volumes. Nothing: all nodes.
-std::optional<std::vector<SelectorTerm>> nodes_of(const std::vector<const PersistentVolume*>& volumes) {
-  std::set<std::string> places;
-  std::vector<SelectorTerm> others;
-  for (const PersistentVolume* volume : volumes) {
-    if (std::string place = place_of(*volume); !place.empty()) {
-      places.insert(std::move(place));
-      continue;
-    }
-    auto nodes = nodes_of(*volume);
-    if (!nodes) return std::nullopt;
-    for (SelectorTerm& term : *nodes) {
-      if (std::find(others.begin(), others.end(), term) == others.end()) others.push_back(std::move(term));
-    }
-  }
-  std::vector<SelectorTerm> out = nodes_of_places({places.begin(), places.end()});
-  out.insert(out.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
-  return out;
-}
-
 // A claim that is to get one of these volumes.
 struct Choice {
   std::string claim;
@@ -121,7 +101,7 @@ void VolumeBook::renew_free(const PersistentVolume& volume, std::set<std::string
   const bool free = is_free_now(volume);
   if (free == available_.is_free(volume)) return;
   available_.set_free(volume, free);
-  note_free(volume, keys);
+  note_free(volume.storage_class, true, keys);
 }
 
 void VolumeBook::give_up(const std::string& claim, std::set<std::string>& keys) {
@@ -131,49 +111,50 @@ void VolumeBook::give_up(const std::string& claim, std::set<std::string>& keys) 
   renew_free(*volume, keys);
 }
 
-template <class F>
-void VolumeBook::each_open(const std::string& klass, const F& f) const {
+// A volume of the class has come or gone, or is free or not any longer. `keys`: the claims that learn something else of its volumes than
+// before, and all that are shared. `free`: it was free before, or is now. Others concern no claim if they are made for one.
+void VolumeBook::note_free(const std::string& name, bool free, std::set<std::string>& keys) {
+  const StorageClass* klass = classes_.named(name);
+  if (klass == nullptr || !klass->waits || !(is_by_hand(*klass) || free)) return;
+  keys.emplace(kMadeClaims);
   const auto visit = [&](std::string_view of_class) {
     const auto of = open_.find(of_class);
     if (of == open_.end()) return;
-    for (const std::string& key : of->second) f(key, claims_.find(key)->second);
+    for (auto& [wish, group] : of->second) {
+      auto now = available_.found(wish_of(claims_.find(*group.claims.begin())->second), false);
+      const bool same = group.told != nullptr && *group.told == *now;
+      group.told = std::move(now);
+      for (const std::string& key : group.claims) {
+        if (!same || shared_.contains(key)) keys.insert(key);
+      }
+    }
   };
-  visit(klass);
-  if (classes_.is_default(klass)) visit(kNoClass);
+  visit(name);
+  if (classes_.is_default(name)) visit(kNoClass);
 }
 
-// The volume comes, goes, or is another. One that is made for a claim concerns no other.
-void VolumeBook::note_all_of(const PersistentVolume& volume, std::set<std::string>& keys) const {
-  const std::string& name = volume.storage_class;
-  const StorageClass* klass = classes_.named(name);
-  if (klass == nullptr || !klass->waits || !(is_by_hand(*klass) || available_.is_free(volume))) return;
-  keys.emplace(kMadeClaims);
-  each_open(name, [&](const std::string& key, const PersistentVolumeClaim&) { keys.insert(key); });
-}
-
-// The volume is free, or is not any longer. Claims that are told by the count alone notice the last one that is as large.
-void VolumeBook::note_free(const PersistentVolume& volume, std::set<std::string>& keys) const {
-  const std::string& name = volume.storage_class;
-  const StorageClass* klass = classes_.named(name);
-  if (klass == nullptr || !klass->waits) return;
-  keys.emplace(kMadeClaims);
-  const std::int64_t other = available_.largest_free(name, volume.block, &volume);
-  each_open(name, [&](const std::string& key, const PersistentVolumeClaim& claim) {
-    const bool by_count = !shared_.contains(key) && available_.is_told_by_count(wish_of(claim));
-    if (claim.size <= volume.size && (!by_count || claim.size > other)) keys.insert(key);
-  });
+void VolumeBook::forget_told() {
+  for (auto& [klass, groups] : open_) {
+    for (auto& [wish, group] : groups) group.told = nullptr;
+  }
 }
 
 void VolumeBook::index_open(const std::string& key, const PersistentVolumeClaim& claim, bool in) {
   if (claim.bound) return;
   const std::string klass = claim.storage_class ? *claim.storage_class : std::string(kNoClass);
+  const VolumeNeeds& needs = claim.needs;
+  const std::string wish = fmt::format("{} {} {} {}\n{}", claim.size, needs.modes, needs.block,
+                                       needs.attributes, needs.selector ? key : "");
   if (in) {
-    open_[klass].insert(key);
+    open_[klass][wish].claims.insert(key);
     return;
   }
   const auto of = open_.find(klass);
   if (of == open_.end()) return;
-  of->second.erase(key);
+  const auto group = of->second.find(wish);
+  if (group == of->second.end()) return;
+  group->second.claims.erase(key);
+  if (group->second.claims.empty()) of->second.erase(group);
   if (of->second.empty()) open_.erase(of);
 }
 
@@ -191,38 +172,25 @@ void VolumeBook::index_reserved(const PersistentVolume& volume, bool in) {
 
 void VolumeBook::add_nodes_by_hand(const PersistentVolumeClaim& claim, const StorageClass& klass,
                                    const std::string& what, ClaimsFound& out) const {
-  const VolumeWish wish = wish_of(claim);
   const std::string& name = klass.meta.name;
   const bool is_shared = shared_.contains(key_in(claim));
-  const bool counts = available_.is_counted(name) && !is_shared;
   if (available_.is_counted(name) && is_shared) out.together.push_back(key_in(claim));
-  if (counts) {
-    for (std::string& count : available_.counts_of(wish)) out.counted.push_back(std::move(count));
-  }
-  std::optional<std::vector<SelectorTerm>> nodes;
-  if (!counts || !available_.is_told_by_count(wish)) {
-    nodes = nodes_of(available_.free_for(wish));
-  } else if (available_.largest_free(name, wish.needs->block, nullptr) >= wish.size) {
-    nodes = available_.nodes_with_local(wish);
-  } else {
-    nodes.emplace();
-  }
-  if (!nodes) return;
-  std::string words = words_of(fmt::format("{}, by the PersistentVolumes of {}", what, name), *nodes);
-  out.nodes.push_back({std::move(words), std::move(*nodes)});
+  const auto found = available_.found(wish_of(claim), is_shared);
+  out.counted.insert(out.counted.end(), found->counts.begin(), found->counts.end());
+  if (!found->nodes) return;
+  out.nodes.push_back({words_of(fmt::format("{}, by the PersistentVolumes of {}", what, name), *found->nodes),
+                       *found->nodes});
 }
 
 void VolumeBook::add_nodes_made_or_free(const PersistentVolumeClaim& claim, const StorageClass& klass,
                                         const std::string& what, ClaimsFound& out) const {
   std::vector<VolumeNodes> made = classes_.nodes_for(klass, claim, what);
   if (made.empty()) return;
-  const auto volumes = available_.free_for(wish_of(claim));
-  const auto nodes = nodes_of(volumes);
-  if (!nodes) return;
+  const auto found = available_.found(wish_of(claim), false);
+  if (!found->nodes) return;
   for (VolumeNodes& one : made) {
-    if (!volumes.empty())
-      one.words += fmt::format(", or with a free PersistentVolume of {}", klass.meta.name);
-    one.nodes.insert(one.nodes.end(), nodes->begin(), nodes->end());
+    if (found->some) one.words += fmt::format(", or with a free PersistentVolume of {}", klass.meta.name);
+    one.nodes.insert(one.nodes.end(), found->nodes->begin(), found->nodes->end());
     out.nodes.push_back(std::move(one));
   }
 }
@@ -258,7 +226,7 @@ VolumeBook::Keys VolumeBook::keep(const std::vector<Placed>& pods) {
     const PersistentVolume& volume = volumes_.find(name)->second;
     available_.keep(volume, choices[index].claim);
     keys.insert(choices[index].claim);
-    note_free(volume, keys);
+    note_free(volume.storage_class, true, keys);
   }
   return {keys.begin(), keys.end()};
 }

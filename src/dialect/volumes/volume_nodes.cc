@@ -1,6 +1,9 @@
 #include "dialect/volumes/volume_nodes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "dialect/base/names.h"
@@ -60,6 +63,17 @@ std::vector<SelectorTerm> both(const std::vector<SelectorTerm>& a, const std::ve
   return out;
 }
 
+bool stands_before(const SelectorTerm& a, const SelectorTerm& b) {
+  const auto less = [](const Requirement& x, const Requirement& y) {
+    return std::tie(x.key, x.op, x.values) < std::tie(y.key, y.op, y.values);
+  };
+  const auto compare = [&](const std::vector<Requirement>& x, const std::vector<Requirement>& y) {
+    return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), less);
+  };
+  if (compare(a.labels, b.labels) || compare(b.labels, a.labels)) return compare(a.labels, b.labels);
+  return compare(a.node_name, b.node_name);
+}
+
 }  // namespace
 
 std::vector<NodesOfVolume> conditions_of(const PersistentVolume& volume) {
@@ -79,6 +93,26 @@ std::optional<std::vector<SelectorTerm>> nodes_of(const PersistentVolume& volume
   std::optional<std::vector<SelectorTerm>> out;
   for (NodesOfVolume& nodes : conditions_of(volume))
     out = out ? both(*out, nodes.terms) : std::move(nodes.terms);
+  return out;
+}
+
+std::optional<std::vector<SelectorTerm>> nodes_of(const std::vector<const PersistentVolume*>& volumes) {
+  std::set<std::string> places;
+  std::vector<SelectorTerm> others;
+  for (const PersistentVolume* volume : volumes) {
+    if (std::string place = place_of(*volume); !place.empty()) {
+      places.insert(std::move(place));
+      continue;
+    }
+    auto nodes = nodes_of(*volume);
+    if (!nodes) return std::nullopt;
+    for (SelectorTerm& term : *nodes) {
+      if (std::find(others.begin(), others.end(), term) == others.end()) others.push_back(std::move(term));
+    }
+  }
+  std::sort(others.begin(), others.end(), stands_before);
+  std::vector<SelectorTerm> out = nodes_of_places({places.begin(), places.end()});
+  out.insert(out.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
   return out;
 }
 

@@ -20,6 +20,8 @@ struct NodesOfVolume {
 std::vector<NodesOfVolume> conditions_of(const PersistentVolume& volume);
 // The same as one condition; none: any node can use it.
 std::optional<std::vector<SelectorTerm>> nodes_of(const PersistentVolume& volume);
+// The nodes of any of these volumes, in an order of their own. None: all nodes.
+std::optional<std::vector<SelectorTerm>> nodes_of(const std::vector<const PersistentVolume*>& volumes);
 // `name`: of the node.
 bool can_use(const PersistentVolume& volume, const Labels& node, const std::string& name);
 

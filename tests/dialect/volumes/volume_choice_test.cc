@@ -387,6 +387,21 @@ TEST(VolumeChoice, AClassWithAProvisionerTakesAFreeVolumeFirst) {
   EXPECT_THAT(s.nodes({"a"}), ElementsAre("n2")) << "it is being made";
 }
 
+// The nodes where it may go stay the same, whichever volume comes or goes: nothing is read again.
+TEST(VolumeChoice, AVolumeThatOpensNoNodeConcernsNoClaim) {
+  Shelves local(shelf_class() + shelf_claim("a") + shelf_volume({"v1", "n1"}));
+  EXPECT_THAT(local.put(shelf_volume({"v2", "n1"})), ElementsAre("*")) << "n1 has one already";
+  EXPECT_THAT(local.put(shelf_volume({"v3", "n2"})), Contains("default/a"));
+  EXPECT_THAT(local.nodes({"a"}), ElementsAre("n1", "n2"));
+  EXPECT_THAT(local.put(shelf_volume({"v4", "n2", "1Gi"})), Contains("default/a")) << "one count more";
+  EXPECT_THAT(local.book.remove(Kind::kPersistentVolume, "", "v1"), ElementsAre("*"));
+  EXPECT_THAT(local.book.remove(Kind::kPersistentVolume, "", "v2"), Contains("default/a"));
+  Shelves anywhere(shelf_class() + shelf_claim("a") + shelf_volume({"v1", ""}));
+  EXPECT_THAT(anywhere.put(shelf_volume({"v2", ""})), ElementsAre("*"));
+  EXPECT_THAT(anywhere.book.remove(Kind::kPersistentVolume, "", "v1"), ElementsAre("*"));
+  EXPECT_THAT(anywhere.book.remove(Kind::kPersistentVolume, "", "v2"), Contains("default/a"));
+}
+
 TEST(VolumeChoice, ANodeOnAClaimOfAnAdministratorsClassIsSaid) {
   Shelves s(shelf_class() + shelf_volume({"v1"}) +
             shelf_claim("a", "10Gi", "", ", annotations: {volume.kubernetes.io/selected-node: n1}"));
