@@ -34,7 +34,7 @@ struct VolumeWish {
   const VolumeNeeds* needs = nullptr;
 };
 
-// What a claim learns of the volumes that exist. It does not matter to it which of them is which.
+// So much a claim learns of the volumes that exist. It does not matter to it which of them is which.
 struct FreeVolumes {
   std::vector<std::string> counts;                 // of which it needs one each
   std::optional<std::vector<SelectorTerm>> nodes;  // that have a volume for it; none: all nodes
@@ -70,7 +70,7 @@ class AvailableVolumes {
   // By size, then by name.
   std::vector<const PersistentVolume*> free_for(const VolumeWish& wish) const;
   bool is_counted(const std::string& klass) const;
-  // What a claim with this wish learns now. `shared`: several pods mount it, so that no count says it. Found once for all claims with the
+  // For a claim with this wish, as things are. `shared`: several pods mount it, so that no count says it. Found once for all claims with the
   // same wish, until a volume of the class comes, goes, or is taken.
   std::shared_ptr<const FreeVolumes> found(const VolumeWish& wish, bool shared) const;
   // All counts of a node with these places.

@@ -15,8 +15,8 @@
 // choice of keep() is not on the server. It is given up with release(), or if the volume is gone, or another claim has it.
 //
 // The book knows no pods: a change gives the claims for which it matters. Claims that are alike learn the same, and only what they learn
-// matters. Cost: O(log n) for a claim; O(kinds of open claims x free volumes of the class) for a volume; O(claims) for a class, a driver or a
-// capacity.
+// matters. Cost: O(log n) for a claim. O(kinds of open claims x free volumes of the class) for a volume. O(claims) for a class, a driver or
+// a capacity.
 #pragma once
 
 #include <map>

@@ -16,6 +16,16 @@ Status unknown(std::string_view what, std::string_view name) {
   return fail(ErrorCode::kNotFound, "{} {} is not known", what, name);
 }
 
+// settle_configuration() gives it its place in the tree.
+QueueId add_queue(State& state, const std::string& name) {
+  const QueueId id(state.queue_names.intern(name));
+  if (id.index() == state.queues.size()) {
+    state.queues.emplace_back();
+    state.queues.back().spec.name = name;
+  }
+  return id;
+}
+
 GrantId grant_of_foreign(Grants& grants, NodeTable& nodes, NodeId node, const ForeignPod& pod) {
   choose_foreign(nodes, node, pod, grants.blank());
   return grants.intern_blank();
@@ -169,18 +179,9 @@ Status State::flavor_remove(const std::string& name) {
   return {};
 }
 
-QueueId State::add_queue(const std::string& name) {
-  const QueueId id(queue_names.intern(name));
-  if (id.index() == queues.size()) {
-    queues.emplace_back();
-    queues.back().spec.name = name;
-  }
-  return id;
-}
-
 QueueId State::intern_queue(const std::string& name) {
   const std::size_t known = queues.size();
-  const QueueId id = add_queue(name);
+  const QueueId id = add_queue(*this, name);
   if (queues.size() > known) rebuild_queues();
   return id;
 }
@@ -237,8 +238,8 @@ Status State::queue_upsert(const Queue& queue) {
         ordering.attained_levels, kMostLevels, queue.half_life);
   }
   const bool is_new = !queue_names.find(queue.name);
-  const QueueId id = add_queue(queue.name);
-  if (!queue.parent.empty()) add_queue(queue.parent);
+  const QueueId id = add_queue(*this, queue.name);
+  if (!queue.parent.empty()) add_queue(*this, queue.parent);
   QueueState& q = queues[id.index()];
   if (q.exists && q.spec == queue) return {};
   const bool same_rules = q.spec.order == queue.order && q.spec.ordering == queue.ordering &&

@@ -415,7 +415,6 @@ class State {
  private:
   void gain_quota(QueueId queue);
   void rebuild_queues();
-  QueueId add_queue(const std::string& name);  // settle_configuration() gives it its place in the tree
   Shape base_shape(const PodTemplate& pod);
   void build_choices(Spec& spec);
   ChargeId charge_for(const PodTemplate& pod, const Shape& base, const ResourceList& counted,
