@@ -154,7 +154,7 @@ FreeVolumes AvailableVolumes::look(const VolumeWish& wish, bool shared) const {
 
 std::shared_ptr<const FreeVolumes> AvailableVolumes::found(const VolumeWish& wish, bool shared) const {
   if (wish.needs->selector) return std::make_shared<const FreeVolumes>(look(wish, shared));
-  constexpr std::size_t kMostWishes = 4096;
+  constexpr std::size_t kMostWishes = 256;  // kept; each has a list of nodes
   if (found_.size() > kMostWishes) found_.clear();
   const Shelf* of = shelf(wish.klass);
   Found& found = found_[fmt::format("{}\n{}\n{} {} {} {}", wish.klass, wish.needs->attributes, wish.size,
