@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/in_turn.h"
 #include "engine/decide/reasons.h"
 #include "engine/decide/shortage.h"
 #include "engine/decide/turns.h"

@@ -9,7 +9,7 @@
 #include "base/in_turn.h"
 #include "engine/decide/shortage.h"
 #include "engine/decide/turns.h"
-#include "engine/state/broken.h"
+#include "engine/preempt/rights/force.h"
 
 namespace berth::engine {
 namespace {
