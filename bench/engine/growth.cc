@@ -51,28 +51,46 @@ Queue queue_of(const char* name, const char* parent, std::int64_t cores) {
   return q;
 }
 
-// All start at once on quota that another queue lends.
-void borrowers(benchmark::State& state) {
+// `prepare(engine)` is not measured; `bring(engine)` is, and the decide() in which `count` workloads start. One piece is a start.
+template <class Prepare, class Bring>
+void measure_starts(benchmark::State& state, std::int64_t nodes, std::int64_t cores, const Prepare& prepare,
+                    const Bring& bring) {
   const std::int64_t count = state.range(0);
   Meter meter(state);
   for (auto _ : state) {
     engine::Engine engine;
-    add_nodes_of(engine, count / 100, 100);
+    add_nodes_of(engine, nodes, cores);
     tell(engine, FlavorUpsert{{"any", {}, {}, {}, ""}});
-    Queue root = queue_of("root", "", 0);
-    root.leaf = false;
-    tell(engine, QueueUpsert{root});
-    tell(engine, QueueUpsert{queue_of("lender", "root", count)});
-    tell(engine, QueueUpsert{queue_of("q", "root", 0)});
-    for (std::int64_t i = 0; i < count; ++i)
-      tell(engine, WorkloadUpsert{one_core("w" + std::to_string(i), "q")});
+    prepare(engine);
     meter.start();
+    bring(engine);
     const auto decisions = engine.decide(1000);
     meter.stop(count);
     if (static_cast<std::int64_t>(decisions.size()) != count)
       return state.SkipWithError("not all of them started");
   }
   meter.report();
+}
+
+void add_root(engine::Engine& engine) {
+  Queue root = queue_of("root", "", 0);
+  root.leaf = false;
+  tell(engine, QueueUpsert{root});
+}
+
+constexpr auto kNothing = [](engine::Engine&) {};
+
+// All start at once on quota that another queue lends.
+void borrowers(benchmark::State& state) {
+  const std::int64_t count = state.range(0);
+  const auto prepare = [&](engine::Engine& engine) {
+    add_root(engine);
+    tell(engine, QueueUpsert{queue_of("lender", "root", count)});
+    tell(engine, QueueUpsert{queue_of("q", "root", 0)});
+    for (std::int64_t i = 0; i < count; ++i)
+      tell(engine, WorkloadUpsert{one_core("w" + std::to_string(i), "q")});
+  };
+  measure_starts(state, count / 100, 100, prepare, kNothing);
   state.SetLabel("start on borrowed quota in one decide()");
 }
 BENCHMARK(borrowers)
@@ -85,25 +103,13 @@ BENCHMARK(borrowers)
 // The queues of a cluster come, and each has work. One piece is a queue.
 void queues(benchmark::State& state) {
   const std::int64_t count = state.range(0);
-  Meter meter(state);
-  for (auto _ : state) {
-    engine::Engine engine;
-    add_nodes_of(engine, count / 100, 100);
-    tell(engine, FlavorUpsert{{"any", {}, {}, {}, ""}});
-    Queue root = queue_of("root", "", 0);
-    root.leaf = false;
-    tell(engine, QueueUpsert{root});
-    meter.start();
+  const auto bring = [&](engine::Engine& engine) {
     for (std::int64_t i = 0; i < count; ++i)
       tell(engine, QueueUpsert{queue_of(("q" + std::to_string(i)).c_str(), "root", 1)});
     for (std::int64_t i = 0; i < count; ++i)
       tell(engine, WorkloadUpsert{one_core("w" + std::to_string(i), ("q" + std::to_string(i)).c_str())});
-    const auto decisions = engine.decide(1000);
-    meter.stop(count);
-    if (static_cast<std::int64_t>(decisions.size()) != count)
-      return state.SkipWithError("not all of them started");
-  }
-  meter.report();
+  };
+  measure_starts(state, count / 100, 100, add_root, bring);
   state.SetLabel("come, each with a job that starts");
 }
 BENCHMARK(queues)->Name("GrowthOfQueues")->ArgNames({"queues"})->Arg(1000)->Arg(8000)->Iterations(3);
@@ -111,21 +117,12 @@ BENCHMARK(queues)->Name("GrowthOfQueues")->ArgNames({"queues"})->Arg(1000)->Arg(
 // As many pods as nodes, one on each: no host has two more than another.
 void spread_over_hosts(benchmark::State& state) {
   const std::int64_t count = state.range(0);
-  Meter meter(state);
-  for (auto _ : state) {
-    engine::Engine engine;
-    add_nodes_of(engine, count, 4);
-    tell(engine, FlavorUpsert{{"any", {}, {}, {}, ""}});
+  const auto prepare = [&](engine::Engine& engine) {
     tell(engine, QueueUpsert{queue_of("q", "", 4 * count)});
     for (std::int64_t i = 0; i < count; ++i)
       tell(engine, WorkloadUpsert{spread_over(one_core("w" + std::to_string(i), "q"), kHost)});
-    meter.start();
-    const auto decisions = engine.decide(1000);
-    meter.stop(count);
-    if (static_cast<std::int64_t>(decisions.size()) != count)
-      return state.SkipWithError("not all of them started");
-  }
-  meter.report();
+  };
+  measure_starts(state, count, 4, prepare, kNothing);
   state.SetLabel("start, spread over the hosts, in one decide()");
 }
 BENCHMARK(spread_over_hosts)
