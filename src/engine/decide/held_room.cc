@@ -29,14 +29,25 @@ std::vector<Counted::Place> held_places(const State& state, const WorkloadState&
   return out;
 }
 
+// By their holds: a hold that starts or ends leaves the list of the state.
+std::vector<WorkloadId> holders_of(const State& state) {
+  std::vector<WorkloadId> out;
+  out.reserve(state.holders.size());
+  for (const auto& [order, id] : state.holders) out.push_back(id);
+  return out;
+}
+
+// The same of each of these.
+std::vector<std::vector<Counted::Place>> held_places(const State& state, const std::vector<WorkloadId>& ids) {
+  std::vector<std::vector<Counted::Place>> out;
+  for (const WorkloadId id : ids) out.push_back(held_places(state, state.workloads[id.index()]));
+  return out;
+}
+
 // Holders that never start, in whatever order the holders come.
 std::set<WorkloadId> never_coming(State& state, bool spreads) {
-  std::vector<WorkloadId> ids;
-  std::vector<std::vector<Counted::Place>> places;
-  for (const auto& [order, id] : state.holders) {
-    ids.push_back(id);
-    places.push_back(held_places(state, state.workloads[id.index()]));
-  }
+  const std::vector<WorkloadId> ids = holders_of(state);
+  const std::vector<std::vector<Counted::Place>> places = held_places(state, ids);
   std::set<WorkloadId> out;
   const PlaneMask planes = planes_of(SlotState::kHeld);
   for (const std::size_t k : never_in_turn(state.accounts.counted(), places, planes, spreads))
@@ -87,19 +98,16 @@ class HeldRoom::Spreads {
     alone_.emplace();
     Counted& counted = state_.accounts.counted();
     if (!counted.any()) return;
-    std::vector<std::pair<WorkloadId, std::vector<Counted::Place>>> all;
-    bool any = false;
-    for (const auto& [order, id] : state_.holders) {
-      all.emplace_back(id, held_places(state_, state_.workloads[id.index()]));
-      any = any || is_spread(all.back().second);
-    }
-    if (!any) return;
+    const std::vector<WorkloadId> ids = holders_of(state_);
+    const std::vector<std::vector<Counted::Place>> all = held_places(state_, ids);
+    if (std::none_of(all.begin(), all.end(), [&](const auto& places) { return is_spread(places); })) return;
     const auto charge = [&](const std::vector<Counted::Place>& places, int sign) {
       for (const auto& [node, part] : places) counted.add(node, part, planes_of(SlotState::kHeld), sign);
     };
-    for (const auto& [id, places] : all) charge(places, -1);
+    for (const auto& places : all) charge(places, -1);
     std::map<std::vector<std::uint32_t>, bool> known;
-    for (const auto& [id, places] : all) {
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      const std::vector<Counted::Place>& places = all[k];
       if (!is_spread(places)) continue;
       const auto [fits, is_new] = known.try_emplace(counted.domains_of(places), false);
       if (is_new) {
@@ -107,9 +115,9 @@ class HeldRoom::Spreads {
         fits->second = counted.fit_in_turn(places, Mode::kPlan);
         charge(places, -1);
       }
-      if (!fits->second) alone_->insert(id);
+      if (!fits->second) alone_->insert(ids[k]);
     }
-    for (const auto& [id, places] : all) charge(places, +1);
+    for (const auto& places : all) charge(places, +1);
   }
   bool is_spread(const std::vector<Counted::Place>& places) const {
     const Counted& counted = state_.accounts.counted();
@@ -229,8 +237,7 @@ std::string HeldRoom::trouble_of(WorkloadId id, Spreads& spreads) {
 bool HeldRoom::end_broken() {
   bool any = false;
   Spreads spreads(state_);
-  const auto holders = state_.holders;
-  for (const auto& [order, id] : holders) {
+  for (const WorkloadId id : holders_of(state_)) {
     std::string broken = trouble_of(id, spreads);
     if (broken.empty()) continue;
     decisions_.release_hold(id, {ReasonCode::kHoldBroken, "", std::move(broken), 0, 0, 0, {}}, 0);
@@ -278,11 +285,8 @@ bool HeldRoom::charge(const WorkloadState& w, std::vector<PlacedSlot>& placed) {
 
 void HeldRoom::start() {
   state_.news.gained_now = false;
-  std::vector<WorkloadId> holders;
-  holders.reserve(state_.holders.size());
-  for (const auto& [order, id] : state_.holders) holders.push_back(id);
   std::vector<PlacedSlot> placed;
-  for (const WorkloadId id : holders) {
+  for (const WorkloadId id : holders_of(state_)) {
     placed.clear();
     const bool ready = charge(state_.workloads[id.index()], placed);
     if (!ready || placed.empty()) {
