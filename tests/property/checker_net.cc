@@ -176,14 +176,20 @@ Checker::Slots Checker::surplus_of(const WorkloadRecord& w, const Slots& began) 
   return out;
 }
 
+// Whether it is so for some work of the queue, which is strict.
+template <class Pred>
+bool any_in_strict(const Ledger& ledger, const std::string& queue, const Pred& pred) {
+  const auto it = ledger.queues.find(queue);
+  if (it == ledger.queues.end() || it->second.order != QueueOrder::kStrict) return false;
+  return std::any_of(ledger.workloads.begin(), ledger.workloads.end(), [&](const auto& entry) {
+    return entry.second.spec.queue == queue && pred(entry.first, entry.second);
+  });
+}
+
 // Whether something started in this round in the strict queue that may have its place by what started beside it. It stands in front,
 // and goes with that.
 bool Checker::behind_what_leans(const std::string& queue) const {
-  const auto it = ledger_.queues.find(queue);
-  if (it == ledger_.queues.end() || it->second.order != QueueOrder::kStrict) return false;
-  return std::any_of(ledger_.workloads.begin(), ledger_.workloads.end(), [&](const auto& entry) {
-    const WorkloadRecord& w = entry.second;
-    if (w.spec.queue != queue) return false;
+  return any_in_strict(ledger_, queue, [&](const std::string&, const WorkloadRecord& w) {
     const auto sets = pod_sets_of(w.spec.root);
     for (std::size_t s = 0; s < sets.size(); ++s) {
       if (leans(sets[s]->pod) && std::any_of(w.sets[s].begin(), w.sets[s].end(),
@@ -196,11 +202,9 @@ bool Checker::behind_what_leans(const std::string& queue) const {
 
 // Whether some work of the strict queue waits in a limit, and lets others pass. With less in the limit it may stand in front again.
 bool Checker::behind_what_is_limited(const engine::Engine& engine, const std::string& queue) const {
-  const auto it = ledger_.queues.find(queue);
-  if (it == ledger_.queues.end() || it->second.order != QueueOrder::kStrict) return false;
-  return std::any_of(ledger_.workloads.begin(), ledger_.workloads.end(), [&](const auto& entry) {
-    if (entry.second.spec.queue != queue || entry.second.count(SlotState::kWaiting) == 0) return false;
-    const auto verdict = engine.verdict(entry.first);
+  return any_in_strict(ledger_, queue, [&](const std::string& uid, const WorkloadRecord& w) {
+    if (w.count(SlotState::kWaiting) == 0) return false;
+    const auto verdict = engine.verdict(uid);
     return verdict && (contains(verdict->reason, ReasonCode::kLaneLimit) ||
                        contains(verdict->reason, ReasonCode::kFirmLimit));
   });

@@ -8,6 +8,10 @@
 
 namespace berth::dialect {
 
+std::string text_of(const VolumeNeeds& needs, std::int64_t size) {
+  return fmt::format("{} {} {} {}", size, needs.modes, needs.block, needs.attributes);
+}
+
 bool can_be_bound(const PersistentVolume& volume, const VolumeWish& wish) {
   return volume.size >= wish.size && volume.storage_class == wish.klass &&
          volume.block == wish.needs->block && volume.attributes == wish.needs->attributes &&
@@ -157,8 +161,7 @@ std::shared_ptr<const FreeVolumes> AvailableVolumes::found(const VolumeWish& wis
   constexpr std::size_t kMostWishes = 256;  // kept; each has a list of nodes
   if (found_.size() > kMostWishes) found_.clear();
   const Shelf* of = shelf(wish.klass);
-  Found& found = found_[fmt::format("{}\n{}\n{} {} {} {}", wish.klass, wish.needs->attributes, wish.size,
-                                    wish.needs->modes, wish.needs->block, shared)];
+  Found& found = found_[fmt::format("{}\n{}\n{}", wish.klass, text_of(*wish.needs, wish.size), shared)];
   if (const std::uint64_t version = of == nullptr ? 0 : of->version;
       found.free == nullptr || found.version != version)
     found = {version, std::make_shared<const FreeVolumes>(look(wish, shared))};

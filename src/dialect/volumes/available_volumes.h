@@ -34,6 +34,9 @@ struct VolumeWish {
   const VolumeNeeds* needs = nullptr;
 };
 
+// The same for claims that ask for the same, whatever their class and their selector.
+std::string text_of(const VolumeNeeds& needs, std::int64_t size);
+
 // So much a claim learns of the volumes that exist. It does not matter to it which of them is which.
 struct FreeVolumes {
   std::vector<std::string> counts;                 // of which it needs one each

@@ -142,9 +142,8 @@ void VolumeBook::forget_told() {
 void VolumeBook::index_open(const std::string& key, const PersistentVolumeClaim& claim, bool in) {
   if (claim.bound) return;
   const std::string klass = claim.storage_class ? *claim.storage_class : std::string(kNoClass);
-  const VolumeNeeds& needs = claim.needs;
-  const std::string wish = fmt::format("{} {} {} {}\n{}", claim.size, needs.modes, needs.block,
-                                       needs.attributes, needs.selector ? key : "");
+  const std::string wish =
+      fmt::format("{}\n{}", text_of(claim.needs, claim.size), claim.needs.selector ? key : "");
   if (in) {
     open_[klass][wish].claims.insert(key);
     return;
